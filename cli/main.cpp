@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The `fencepost` command: parses the line, runs one verb, maps failures to exit codes.
+#include "cli/verb.h"
+
+#include <cstdio>
+#include <exception>
+
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include "base/error.h"
+#include "base/interrupt.h"
+
+namespace fencepost::cli {
+
+void print_json(const nlohmann::json &document)
+{
+    const std::string text = document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+    std::fprintf(stdout, "%s\n", text.c_str());
+}
+
+void progress(const Context &context, const std::string &line)
+{
+    if (context.settings.verbose >= 0)
+        std::fprintf(stderr, "%s\n", line.c_str());
+}
+
+namespace {
+
+void set_up_log(const Settings &settings)
+{
+    auto logger = spdlog::stderr_color_mt("fencepost");
+    logger->set_pattern("%^%l%$: %v");
+    logger->set_level(settings.verbose >= 2   ? spdlog::level::trace
+                      : settings.verbose == 1 ? spdlog::level::debug
+                      : settings.verbose == 0 ? spdlog::level::warn
+                                              : spdlog::level::err);
+    spdlog::set_default_logger(logger);
+}
+
+int run(int argc, char **argv)
+{
+    CLI::App app("Finds crash-consistency bugs in persistent memory software: records a whole guest "
+                 "machine and replays its power failures.",
+                 "fencepost");
+    Context context;
+    app.require_subcommand(1);
+    app.fallthrough();
+    app.set_version_flag("--version", "fencepost " FENCEPOST_VERSION);
+    app.add_flag("--json", context.settings.json, "Print one JSON document on stdout");
+    app.add_flag("-v,--verbose{1},-q,--quiet{-1}", context.settings.verbose,
+                 "Say more (-v, -v -v) or less (-q) on stderr");
+    app.parse_complete_callback([&] { set_up_log(context.settings); });
+    add_doctor(app, context);
+    add_image(app, context);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::Success &outcome) {
+        return app.exit(outcome);
+    } catch (const CLI::ParseError &error) {
+        std::fprintf(stderr, "fencepost: %s (see fencepost --help)\n", error.what());
+        return 2;
+    }
+    return context.exit_code;
+}
+
+} // namespace
+
+} // namespace fencepost::cli
+
+int main(int argc, char **argv)
+{
+    try {
+        fencepost::catch_interrupts();
+        const int code = fencepost::cli::run(argc, argv);
+        if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
+            std::fprintf(stderr, "fencepost: cannot write the result to stdout\n");
+            return 4;
+        }
+        return code;
+    } catch (const fencepost::Error &error) {
+        if (error.kind() == fencepost::ErrorKind::internal)
+            std::fprintf(stderr, "fencepost: internal error, please report it: %s\n", error.what());
+        else
+            std::fprintf(stderr, "fencepost: %s\n", error.what());
+        return error.exit_code();
+    } catch (const std::exception &error) {
+        std::fprintf(stderr, "fencepost: internal error, please report it: %s\n", error.what());
+        return 70;
+    }
+}
