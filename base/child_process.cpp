@@ -49,8 +49,8 @@ std::vector<char *> pointers(std::vector<std::string> &texts)
 
 // Runs in the child. Moves every wanted descriptor out of the way first, so that no dup2 below
 // lands on one that is still to be copied.
-[[noreturn]] void become(const std::vector<std::pair<int, int>> &fds, const char *directory, char **argv,
-                         char **envp, pid_t parent, int error_pipe)
+[[noreturn]] void become(const std::vector<std::pair<int, int>> &fds, const char *directory, char *const *argv,
+                         char *const *envp, pid_t parent, int error_pipe)
 {
     constexpr int kParked = 512;
     setpgid(0, 0);
@@ -171,12 +171,12 @@ std::optional<ProcessEnd> ChildProcess::wait(Deadline deadline)
 std::string CommandResult::last_words() const
 {
     for (const std::string *text : {&errors, &output}) {
-        const auto end = text->find_last_not_of(" \t\r\n");
-        if (end == std::string::npos)
+        const auto last = text->find_last_not_of(" \t\r\n");
+        if (last == std::string::npos)
             continue;
-        const auto start = text->find_last_of('\n', end);
-        return text->substr(start == std::string::npos ? 0 : start + 1,
-                            end - (start == std::string::npos ? 0 : start + 1) + 1);
+        const auto newline = text->find_last_of('\n', last);
+        const auto first = newline == std::string::npos ? 0 : newline + 1;
+        return text->substr(first, last - first + 1);
     }
     return timed_out ? "no answer in time" : end.describe();
 }
