@@ -1,5 +1,148 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+// `fencepost image`: builds and lists guest images.
 #include "cli/verb.h"
+
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "base/deadline.h"
+#include "base/places.h"
+#include "guest-images/image/image_store.h"
+
 namespace fencepost::cli {
-void add_image(CLI::App &, Context &) {}
+
+namespace {
+
+using images::BuildRequest;
+using images::BuildResult;
+using images::Image;
+using images::ImageState;
+using images::ImageStatus;
+using images::ImageStore;
+
+double megabytes(std::uint64_t bytes)
+{
+    return static_cast<double>(bytes) / 1e6;
 }
+
+nlohmann::json to_json(const Image &image)
+{
+    return {{"name", image.name},
+            {"directory", image.directory.string()},
+            {"kernel", image.kernel.string()},
+            {"initrd", image.initrd.string()},
+            {"kernel_release", image.kernel_release},
+            {"digest", image.digest},
+            {"modules", image.modules},
+            {"kernel_bytes", image.kernel_bytes},
+            {"initrd_bytes", image.initrd_bytes}};
+}
+
+// As CLI11 fills it: options that are not given stay empty.
+struct BuildOptions {
+    BuildRequest request;
+    std::string kernel;
+    std::string modules;
+    std::vector<std::string> module_files;
+    std::vector<std::string> extra;
+    std::string packages;
+};
+
+BuildRequest to_request(const BuildOptions &options)
+{
+    BuildRequest request = options.request;
+    if (!options.kernel.empty())
+        request.kernel = options.kernel;
+    if (!options.modules.empty())
+        request.modules = options.modules;
+    if (!options.packages.empty())
+        request.package_directory = options.packages;
+    for (const std::string &text : options.module_files)
+        request.module_files.push_back(images::parse_module_request(text));
+    request.extra.assign(options.extra.begin(), options.extra.end());
+    return request;
+}
+
+void build(const BuildOptions &options, const Context &context)
+{
+    const Stopwatch stopwatch;
+    const BuildResult result = ImageStore(cache_directory()).build(to_request(options), [&](const std::string &line) {
+        progress(context, line);
+    });
+    const double seconds = stopwatch.seconds();
+    if (context.settings.json) {
+        nlohmann::json document = to_json(result.image);
+        document["reused"] = result.reused;
+        document["seconds"] = seconds;
+        print_json(document);
+        return;
+    }
+    const Image &image = result.image;
+    fmt::print("image {}: Linux {}, {} modules, kernel {:.1f} MB, initrd {:.1f} MB\n", image.name,
+               image.kernel_release, image.modules.size(), megabytes(image.kernel_bytes),
+               megabytes(image.initrd_bytes));
+    fmt::print("{} in {}, {:.2f} s\n", result.reused ? "up to date" : "built", image.directory.string(), seconds);
+}
+
+void list(const Context &context)
+{
+    const std::vector<ImageStatus> all = ImageStore(cache_directory()).list();
+    if (context.settings.json) {
+        nlohmann::json document = {{"images", nlohmann::json::array()}};
+        for (const ImageStatus &status : all) {
+            nlohmann::json entry = to_json(status.image);
+            entry["state"] = to_string(status.state);
+            entry["reason"] = status.reason;
+            document["images"].push_back(std::move(entry));
+        }
+        print_json(document);
+        return;
+    }
+    if (all.empty())
+        fmt::print("no images; make one with fencepost image build\n");
+    for (const ImageStatus &status : all) {
+        fmt::print("{:<16} {:<8}", status.image.name, to_string(status.state));
+        if (status.state != ImageState::damaged)
+            fmt::print(" Linux {}, {} modules, {:.1f} MB", status.image.kernel_release,
+                       status.image.modules.size(),
+                       megabytes(status.image.kernel_bytes + status.image.initrd_bytes));
+        fmt::print("{}\n", status.reason.empty() ? "" : " (" + status.reason + ")");
+    }
+}
+
+void add_build(CLI::App &verb, Context &context)
+{
+    auto options = std::make_shared<BuildOptions>();
+    CLI::App *command = verb.add_subcommand("build", "Make a guest image, or find it up to date");
+    command->add_option("--name", options->request.name, "Name of the image")->capture_default_str();
+    auto *kernel = command->add_option("--kernel", options->kernel, "Your own kernel, a bzImage");
+    command->add_option("--kernel-package", options->request.kernel_package, "Debian package with the kernel")
+        ->capture_default_str()
+        ->excludes(kernel);
+    command->add_option("--modules", options->modules, "Directory with the modules of the kernel");
+    command->add_option("--module", options->module_files,
+                        "Module that must be loaded, FILE.ko[:name=value,...]; may be repeated")
+        ->allow_extra_args(false);
+    command->add_option("--extra", options->extra,
+                        "Directory that is merged into the guest's root; may be repeated")
+        ->allow_extra_args(false);
+    command->add_flag("!--no-packages", options->request.packages,
+                      "No Debian user space: the agent, the modules and --extra only");
+    command->add_option("--packages", options->packages, "Where Debian packages are kept instead of in the cache");
+    command->add_flag("--refresh", options->request.refresh, "Ask apt for newer packages");
+    command->callback([options, &context] { build(*options, context); });
+}
+
+} // namespace
+
+void add_image(CLI::App &app, Context &context)
+{
+    CLI::App *verb = app.add_subcommand("image", "Guest images: kernel, initrd and agent");
+    verb->require_subcommand(1);
+    add_build(*verb, context);
+    verb->add_subcommand("list", "Images in the cache, and whether they are up to date")
+        ->callback([&context] { list(context); });
+}
+
+} // namespace fencepost::cli
