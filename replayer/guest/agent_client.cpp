@@ -110,21 +110,21 @@ void AgentClient::take_hello(const Frame &frame)
     hello_seen_ = true;
 }
 
-void AgentClient::report_lost_server(const Frame &frame, bool sent)
+void AgentClient::report_lost_server(const Frame &frame, Sent sent)
 {
     const auto lost = decode<agent::ServerLost>(frame);
     const std::string message =
         fmt::format("the guest agent's server died ({} {})",
                     lost.by_signal ? "signal" : "exit status", lost.code);
     // The rest of a request that was cut off would be taken for the beginning of the next.
-    if (!sent)
+    if (sent == Sent::part)
         lose(ChannelLoss::server_lost, message);
-    abandoned_request_ = last_request_;
+    abandoned_request_ = sent == Sent::all ? last_request_ : 0;
     throw AgentLost(ChannelLoss::server_lost, message);
 }
 
 // Handles the frames that have arrived, up to the answer to `request_id`.
-bool AgentClient::take_reply(std::uint32_t request_id, bool sent, Frame &reply)
+bool AgentClient::take_reply(std::uint32_t request_id, Sent sent, Frame &reply)
 {
     for (;;) {
         switch (parser_.next(reply)) {
@@ -145,7 +145,7 @@ bool AgentClient::take_reply(std::uint32_t request_id, bool sent, Frame &reply)
             const auto error = decode<agent::ProtocolError>(reply);
             lose(ChannelLoss::protocol, "the guest's agent refused what it was sent: " +
                                             visible(error.message));
-        } else if (request_id != 0 && reply.request_id == request_id && sent) {
+        } else if (request_id != 0 && reply.request_id == request_id && sent == Sent::all) {
             return true;
         } else if (abandoned_request_ != 0 && reply.request_id == abandoned_request_) {
             abandoned_request_ = 0;
@@ -158,20 +158,26 @@ bool AgentClient::take_reply(std::uint32_t request_id, bool sent, Frame &reply)
 }
 
 // A request id of 0 waits for the hello.
-Frame AgentClient::exchange(std::string_view unsent, std::uint32_t request_id, Deadline deadline)
+Frame AgentClient::exchange(std::string_view request, std::uint32_t request_id, Deadline deadline)
 {
     if (lost_)
         throw *lost_;
+    std::string_view unsent = request;
+    const auto sent = [&] {
+        return unsent.empty()                    ? Sent::all
+               : unsent.size() == request.size() ? Sent::nothing
+                                                 : Sent::part;
+    };
     Frame reply;
     for (;;) {
-        if (take_reply(request_id, unsent.empty(), reply))
+        if (take_reply(request_id, sent(), reply))
             return reply;
         // Looked at before the transfer, so that an answer that is already there counts, and a
         // flood of bytes cannot keep us beyond the deadline.
         const bool last_chance = deadline.passed();
         transfer(unsent, deadline);
         if (last_chance) {
-            if (take_reply(request_id, unsent.empty(), reply))
+            if (take_reply(request_id, sent(), reply))
                 return reply;
             lose(ChannelLoss::timed_out,
                  request_id == 0 ? "the guest's agent did not come up in time"

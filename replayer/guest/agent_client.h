@@ -82,7 +82,7 @@ private:
 // The channel is a connected stream socket. One request at a time, one thread at a time. Every call throws AgentLost when no answer can be
 // had, and Error(interrupted). After that the client is unusable: an answer may be half read, and
 // further calls throw again. The one exception is `server_lost`, after which the next call reaches
-// a new server (unless the request was not wholly sent yet). Everything the guest sends is bounded and checked, but its texts are the guest's.
+// a new server (unless the request was half sent). Everything the guest sends is bounded and checked, but its texts are the guest's.
 class AgentClient {
 public:
     explicit AgentClient(Fd channel);
@@ -119,10 +119,11 @@ private:
     Answer<Reply> ask(const Request &request, Deadline deadline);
     template <typename Message> Message decode(const agent::Frame &frame);
 
-    agent::Frame exchange(std::string_view unsent, std::uint32_t request_id, Deadline deadline);
-    bool take_reply(std::uint32_t request_id, bool sent, agent::Frame &reply);
+    agent::Frame exchange(std::string_view request, std::uint32_t request_id, Deadline deadline);
+    enum class Sent { nothing, part, all };
+    bool take_reply(std::uint32_t request_id, Sent sent, agent::Frame &reply);
     void take_hello(const agent::Frame &frame);
-    [[noreturn]] void report_lost_server(const agent::Frame &frame, bool sent);
+    [[noreturn]] void report_lost_server(const agent::Frame &frame, Sent sent);
     void transfer(std::string_view &unsent, Deadline deadline);
     void send_some(std::string_view &unsent);
     void receive_some();
