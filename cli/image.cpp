@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // `fencepost image`: builds and lists guest images.
-#include "cli/verb.h"
+#include "cli/image_verbs.h"
 
 #include <memory>
 
@@ -141,6 +141,7 @@ void add_image(CLI::App &app, Context &context)
     CLI::App *verb = app.add_subcommand("image", "Guest images: kernel, initrd and agent");
     verb->require_subcommand(1);
     add_build(*verb, context);
+    add_image_try(*verb, context);
     verb->add_subcommand("list", "Images in the cache, and whether they are up to date")
         ->callback([&context] { list(context); });
 }
