@@ -2,6 +2,7 @@
 // See libvirt_events.h.
 #include "replayer/guest/libvirt_events.h"
 
+#include <cstdlib>
 #include <thread>
 
 #include <libvirt/libvirt-qemu.h>
@@ -15,6 +16,8 @@ void run_libvirt_events()
 {
     static std::once_flag started;
     std::call_once(started, [] {
+        // libvirt logs to stderr by itself; what matters reaches us as errors.
+        setenv("LIBVIRT_LOG_OUTPUTS", "4:file:/dev/null", 0);
         if (virEventRegisterDefaultImpl() < 0 || virInitialize() < 0)
             fail(ErrorKind::guest, "libvirt cannot be initialised");
         // Detached: the loop has no end but the process's.

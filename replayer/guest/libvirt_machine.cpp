@@ -6,6 +6,7 @@
 #include "replayer/guest/libvirt_machine.h"
 
 #include <atomic>
+#include <csignal>
 #include <mutex>
 
 #include <poll.h>
@@ -157,7 +158,9 @@ public:
         spdlog::debug("{}", xml);
         // Registered before the start, so that not even an early end goes unseen.
         shutdown_ = std::make_shared<ShutdownReason>();
-        unsigned flags = VIR_DOMAIN_START_AUTODESTROY;
+        // A daemon destroys the machine when we are gone; the embedded driver cannot, and then the
+        // next start of fencepost sweeps it up.
+        unsigned flags = connection_->uri().empty() ? 0 : VIR_DOMAIN_START_AUTODESTROY;
         if (plan.restore)
             flags |= VIR_DOMAIN_START_PAUSED; // else libvirt would start it before its state is there
         domain_ = virDomainCreateXML(connection_->get(), xml.c_str(), flags);
@@ -230,6 +233,9 @@ private:
             virConnectDomainQemuMonitorEventDeregister(connection_->get(), watch_);
         watch_ = -1;
         if (domain_) {
+            // libvirt asks QEMU politely first and looks again only every 200 ms.
+            if (end_)
+                syscall(SYS_pidfd_send_signal, end_.get(), SIGKILL, nullptr, 0);
             virDomainDestroy(domain_); // fails if it has ended, which is as good
             virDomainFree(domain_);
         }
