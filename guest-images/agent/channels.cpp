@@ -16,18 +16,18 @@ namespace {
 constexpr std::uint64_t kPortPatienceUsec = 3'000'000;
 constexpr std::uint64_t kPortPauseUsec = 5'000;
 
-Descriptor open_port(const std::string &wanted, int flags)
+Descriptor open_port(const std::string &wanted)
 {
     const std::string ports = "/sys/class/virtio-ports";
     for (const std::string &port : directory_names(ports))
         if (read_line(ports + "/" + port + "/name") == wanted)
-            return Descriptor(open(("/dev/" + port).c_str(), O_RDWR | O_CLOEXEC | flags));
+            return Descriptor(open(("/dev/" + port).c_str(), O_RDWR | O_CLOEXEC));
     return Descriptor();
 }
 
-Descriptor open_serial(const char *path, int flags)
+Descriptor open_serial(const char *path)
 {
-    Descriptor port(open(path, O_RDWR | O_NOCTTY | O_CLOEXEC | flags));
+    Descriptor port(open(path, O_RDWR | O_NOCTTY | O_CLOEXEC));
     termios settings;
     // A port without hardware opens too, and fails here.
     if (!port || tcgetattr(port.get(), &settings) < 0)
@@ -51,9 +51,9 @@ Channels open_channels(bool serial_only)
     const std::uint64_t give_up = monotonic_usec() + kPortPatienceUsec;
     while (!serial_only) {
         if (!channels.control)
-            channels.control = open_port("fencepost.control", O_NONBLOCK);
+            channels.control = open_port("fencepost.control");
         if (!channels.log)
-            channels.log = open_port("fencepost.log", 0);
+            channels.log = open_port("fencepost.log");
         if (channels.open())
             return channels;
         if (monotonic_usec() >= give_up)
@@ -61,8 +61,8 @@ Channels open_channels(bool serial_only)
         pause_usec(kPortPauseUsec);
     }
     channels.kind = ChannelKind::serial;
-    channels.control = open_serial("/dev/ttyS1", O_NONBLOCK);
-    channels.log = open_serial("/dev/ttyS2", 0);
+    channels.control = open_serial("/dev/ttyS1");
+    channels.log = open_serial("/dev/ttyS2");
     return channels;
 }
 

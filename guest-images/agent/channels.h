@@ -9,8 +9,8 @@ namespace fencepost::agent {
 
 struct Channels {
     ChannelKind kind = ChannelKind::virtio;
-    Descriptor control; // non-blocking
-    Descriptor log;     // blocking: only the log process waits for it
+    Descriptor control;
+    Descriptor log;
 
     bool open() const { return control && log; }
 };

@@ -116,7 +116,6 @@ FrameParser::Result FrameParser::next(Frame &frame)
     frame.type = static_cast<MessageType>(load<std::uint16_t>(bytes, kTypeAt));
     frame.request_id = load<std::uint32_t>(bytes, kRequestAt);
     frame.payload = bytes.substr(kHeaderSize);
-    frame.bytes = bytes;
     start_ += bytes.size();
     return Result::frame;
 }

@@ -48,7 +48,6 @@ struct Frame {
     MessageType type = MessageType::failure; // not checked: a peer may send any number
     std::uint32_t request_id = 0;
     std::string_view payload;
-    std::string_view bytes; // header and payload, to pass the frame on unchanged
 };
 
 enum class FrameError { none, magic, version, length, checksum };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // fencepost-agent, PID 1 of a guest: sets the system up, starts the log and server processes, and
-// relays between host and server. It does nothing that a file system under test could hang or kill.
+// tells the host when it had to replace the server. It never touches a file system under test.
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -11,8 +11,6 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/reboot.h>
-#include <sys/signalfd.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
@@ -26,7 +24,6 @@
 #include "guest-images/agent/kernel_log.h"
 #include "guest-images/agent/modules.h"
 #include "guest-images/agent/pm_devices.h"
-#include "guest-images/agent/relay.h"
 #include "guest-images/agent/server.h"
 
 namespace fencepost::agent {
@@ -88,45 +85,33 @@ void set_oom_score(const char *score)
     [[maybe_unused]] const ssize_t ignored = write(file.get(), score, std::strlen(score));
 }
 
-// A child of init: its signals as after a boot, and the OOM killer looks elsewhere first.
+// A child of init that the OOM killer spares while there is anything else.
 pid_t fork_part(const char *name)
 {
     const pid_t pid = fork();
     if (pid != 0)
         return pid;
     prctl(PR_SET_NAME, name);
-    sigset_t none;
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, nullptr);
     set_oom_score("-900");
     return 0;
 }
 
+// The server reads and writes the control channel itself, as every hop between processes costs an
+// emulated guest more than a small request does. init writes to it only while there is no server.
 class Init {
 public:
-    explicit Init(Channels channels) : channels_(std::move(channels)), relay_(channels_.control.get())
-    {
-        sigset_t child_ended;
-        sigemptyset(&child_ended);
-        sigaddset(&child_ended, SIGCHLD);
-        sigprocmask(SIG_BLOCK, &child_ended, nullptr);
-        child_signals_ = Descriptor(signalfd(-1, &child_ended, SFD_CLOEXEC | SFD_NONBLOCK));
-    }
+    explicit Init(Channels channels) : channels_(std::move(channels)) {}
 
     void start_log();
-    void start_server();
-    void say_hello(std::vector<ModuleFailure> module_failures, std::vector<PmDevice> pm_devices);
-    [[noreturn]] void loop();
+    void start_server(std::string_view greeting);
+    Hello hello(std::vector<ModuleFailure> module_failures, std::vector<PmDevice> pm_devices) const;
+    [[noreturn]] void supervise();
 
 private:
-    void reap();
     void kill_strays();
     [[noreturn]] void power_off();
 
     Channels channels_;
-    Relay relay_;
-    Descriptor child_signals_;
-    Descriptor server_socket_;
     pid_t log_ = -1;
     pid_t server_ = -1;
 };
@@ -138,24 +123,17 @@ void Init::start_log()
         stream_kernel_log(channels_.log.get());
 }
 
-void Init::start_server()
+void Init::start_server(std::string_view greeting)
 {
-    int ends[2] = {-1, -1};
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
-        note_in_kernel_log("no socket for the server");
-    server_socket_ = Descriptor(ends[0]);
-    Descriptor server_end(ends[1]);
     server_ = fork_part("fencepost-serve");
     if (server_ == 0) {
-        server_socket_.reset();
-        serve(server_end.get());
-        _exit(0);
+        serve(channels_.control.get(), greeting);
+        power_off(); // these channels are never closed
     }
-    fcntl(server_socket_.get(), F_SETFL, O_RDWR | O_NONBLOCK);
-    relay_.connect_server(server_socket_.get());
 }
 
-void Init::say_hello(std::vector<ModuleFailure> module_failures, std::vector<PmDevice> pm_devices)
+Hello Init::hello(std::vector<ModuleFailure> module_failures,
+                  std::vector<PmDevice> pm_devices) const
 {
     Hello hello;
     utsname system;
@@ -165,7 +143,7 @@ void Init::say_hello(std::vector<ModuleFailure> module_failures, std::vector<PmD
     hello.cpus_online = static_cast<std::uint32_t>(sysconf(_SC_NPROCESSORS_ONLN));
     hello.module_failures = std::move(module_failures);
     hello.pm_devices = std::move(pm_devices);
-    relay_.send(encode_message(0, hello));
+    return hello;
 }
 
 // Everything that the lost server had started: its successor begins with a clean system.
@@ -187,24 +165,6 @@ void Init::kill_strays()
     }
 }
 
-void Init::reap()
-{
-    signalfd_siginfo ignored;
-    while (read(child_signals_.get(), &ignored, sizeof ignored) > 0)
-        ;
-    int status = 0;
-    for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
-        if (pid == log_) {
-            start_log(); // repeats records that were sent; their sequence numbers tell
-        } else if (pid == server_) {
-            relay_.server_ended(WIFSIGNALED(status) ? ServerLost{true, WTERMSIG(status)}
-                                                    : ServerLost{false, WEXITSTATUS(status)});
-            kill_strays();
-            start_server();
-        }
-    }
-}
-
 void Init::power_off()
 {
     if (channels_.kind == ChannelKind::serial)
@@ -214,17 +174,21 @@ void Init::power_off()
         pause();
 }
 
-void Init::loop()
+void Init::supervise()
 {
     for (;;) {
-        const std::array<pollfd, 2> wanted = relay_.wanted();
-        pollfd waited[] = {wanted[0], wanted[1], {child_signals_.get(), POLLIN, 0}};
-        poll(waited, std::size(waited), relay_.poll_timeout());
-        relay_.handle({waited[0], waited[1]});
-        if (relay_.power_off_due())
-            power_off();
-        if (waited[2].revents)
-            reap();
+        int status = 0;
+        const pid_t ended = waitpid(-1, &status, 0);
+        if (ended == log_) {
+            start_log(); // repeats records that were sent; their sequence numbers tell
+        } else if (ended == server_) {
+            kill_strays();
+            write_frame(channels_.control.get(),
+                        encode_message(0, WIFSIGNALED(status)
+                                              ? ServerLost{true, WTERMSIG(status)}
+                                              : ServerLost{false, WEXITSTATUS(status)}));
+            start_server({});
+        }
     }
 }
 
@@ -241,10 +205,9 @@ int run_as_init()
     }
     Init init(std::move(channels));
     init.start_log();
-    std::vector<PmDevice> pm_devices = wait_for_pm(parameters.pm_devices);
-    init.start_server();
-    init.say_hello(std::move(module_failures), std::move(pm_devices));
-    init.loop();
+    const Hello hello = init.hello(std::move(module_failures), wait_for_pm(parameters.pm_devices));
+    init.start_server(encode_message(0, hello));
+    init.supervise();
 }
 
 } // namespace

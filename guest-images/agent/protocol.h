@@ -47,8 +47,8 @@ struct Hello {
     bool operator==(const Hello &) const = default;
 };
 
-// The server process died; a new one takes the next request. The frame's request id is that of
-// the request it was working on, or 0.
+// The server process died, with the request that it may have been working on; a new one takes the
+// next.
 struct ServerLost {
     static constexpr MessageType kType = MessageType::server_lost;
     bool by_signal = false;

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "guest-images/agent/clock.h"
 #include "guest-images/agent/file_requests.h"
 #include "guest-images/agent/mount_requests.h"
 #include "guest-images/agent/pm_devices.h"
@@ -28,7 +29,7 @@ Outcome<ListPmReply> list_pm(const ListPmRequest &)
     return ListPmReply{list_pm_devices()};
 }
 
-// init powers the machine off once it has passed the reply on.
+// Done by the caller of serve(), once the reply is out.
 Outcome<PowerOffReply> power_off(const PowerOffRequest &)
 {
     return PowerOffReply();
@@ -77,17 +78,26 @@ std::string answer(const Frame &frame)
     }
 }
 
-bool write_all(int channel, std::string_view bytes)
+enum class Read { some, closed };
+
+Read read_some(int channel, FrameParser &parser)
 {
-    while (!bytes.empty()) {
-        const ssize_t put = write(channel, bytes.data(), bytes.size());
-        if (put < 0 && errno == EINTR)
+    constexpr std::uint64_t kHostAwayUsec = 50'000;
+    for (;;) {
+        char buffer[65536];
+        const ssize_t got = read(channel, buffer, sizeof buffer);
+        if (got > 0) {
+            parser.feed({buffer, static_cast<std::size_t>(got)});
+            return Read::some;
+        }
+        if (got < 0 && errno == EINTR)
             continue;
-        if (put <= 0)
-            return false;
-        bytes.remove_prefix(static_cast<std::size_t>(put));
+        struct stat status;
+        if (fstat(channel, &status) < 0 || !S_ISCHR(status.st_mode))
+            return Read::closed;
+        // A port whose host end is not connected: it may be again.
+        pause_usec(kHostAwayUsec);
     }
-    return true;
 }
 
 void prepare_process()
@@ -104,33 +114,44 @@ void prepare_process()
 
 } // namespace
 
-void serve(int channel)
+bool write_frame(int channel, std::string_view frame)
+{
+    while (!frame.empty()) {
+        const ssize_t put = write(channel, frame.data(), frame.size());
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put <= 0)
+            return false;
+        frame.remove_prefix(static_cast<std::size_t>(put));
+    }
+    return true;
+}
+
+ServeEnd serve(int channel, std::string_view greeting)
 {
     prepare_process();
+    if (!write_frame(channel, greeting))
+        return ServeEnd::channel_closed;
     FrameParser parser;
     for (;;) {
         Frame frame;
         switch (parser.next(frame)) {
-        case FrameParser::Result::need_more: {
-            char buffer[65536];
-            const ssize_t got = read(channel, buffer, sizeof buffer);
-            if (got > 0)
-                parser.feed({buffer, static_cast<std::size_t>(got)});
-            else if (got == 0 || errno != EINTR)
-                return;
+        case FrameParser::Result::need_more:
+            if (read_some(channel, parser) == Read::closed)
+                return ServeEnd::channel_closed;
             break;
-        }
         case FrameParser::Result::error:
-            if (!write_all(channel, encode_message(0, ProtocolError{parser.error_text()})))
-                return;
+            if (!write_frame(channel, encode_message(0, ProtocolError{parser.error_text()})))
+                return ServeEnd::channel_closed;
             parser.resynchronise();
             break;
-        case FrameParser::Result::frame: {
+        case FrameParser::Result::frame:
             const MessageType type = frame.type;
-            if (!write_all(channel, answer(frame)) || type == MessageType::power_off)
-                return;
+            if (!write_frame(channel, answer(frame)))
+                return ServeEnd::channel_closed;
+            if (type == MessageType::power_off)
+                return ServeEnd::power_off;
             break;
-        }
         }
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The agent's request handling, run unprivileged on the host: the server in a process of its own on
-// a socket pair, driven by the host's client; and the relay that stands between the two.
+// a socket pair, driven by the host's client.
 #include "guest-images/agent/server.h"
 
 #include <algorithm>
@@ -21,7 +21,6 @@
 #include "guest-images/agent/kernel_log.h"
 #include "guest-images/agent/mount_requests.h"
 #include "guest-images/agent/pm_devices.h"
-#include "guest-images/agent/relay.h"
 #include "replayer/guest/agent_client.h"
 
 namespace fencepost::agent {
@@ -42,8 +41,7 @@ protected:
             host.reset();
             // What this test was itself started with is not the server's.
             close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
-            serve(served.get());
-            _exit(0);
+            _exit(serve(served.get()) == ServeEnd::power_off ? kPoweredOff : 0);
         }
         client_.emplace(std::move(host));
     }
@@ -53,6 +51,7 @@ protected:
         int status = 0;
         waitpid(server_, &status, 0);
         EXPECT_TRUE(WIFEXITED(status)) << "the server died of signal " << WTERMSIG(status);
+        EXPECT_EQ(WEXITSTATUS(status), expected_status_);
     }
 
     AgentClient &client() { return *client_; }
@@ -67,8 +66,10 @@ protected:
         return run({.argv = {"sh", "-c", script}, .time_limit_ms = time_limit_ms});
     }
 
+    static constexpr int kPoweredOff = 42;
     TemporaryDirectory directory_{testing::TempDir(), "agent-server-"};
     pid_t server_ = -1;
+    int expected_status_ = 0;
     std::optional<AgentClient> client_;
 };
 
@@ -281,12 +282,7 @@ TEST_F(AgentServer, MountErrorsAreErrnosWithASentence)
 TEST_F(AgentServer, EndsAfterPowerOff)
 {
     client().power_off(ample());
-    int status = 0;
-    EXPECT_EQ(waitpid(server_, &status, 0), server_);
-    EXPECT_EQ(status, 0);
-    server_ = fork(); // for the destructor
-    if (server_ == 0)
-        _exit(0);
+    expected_status_ = kPoweredOff;
 }
 
 TEST(AgentServerFrames, MalformedRequestsAreAnsweredAndTheNextIsServed)
@@ -295,7 +291,7 @@ TEST(AgentServerFrames, MalformedRequestsAreAnsweredAndTheNextIsServed)
     const pid_t server = fork();
     if (server == 0) {
         host.reset();
-        serve(served.get());
+        serve(served.get(), encode_message(0, Hello()));
         _exit(0);
     }
     served.reset();
@@ -314,159 +310,10 @@ TEST(AgentServerFrames, MalformedRequestsAreAnsweredAndTheNextIsServed)
     }
     waitpid(server, nullptr, 0);
     const std::vector<std::pair<MessageType, std::uint32_t>> expected = {
-        {MessageType::protocol_error, 0}, {MessageType::protocol_error, 4},
-        {MessageType::protocol_error, 5}, {PingReply::kType, 6},
-        {PowerOffReply::kType, 7}};
+        {MessageType::hello, 0},          {MessageType::protocol_error, 0},
+        {MessageType::protocol_error, 4}, {MessageType::protocol_error, 5},
+        {PingReply::kType, 6},            {PowerOffReply::kType, 7}};
     EXPECT_EQ(answers, expected);
-}
-
-// Relay with both its ends in the test's hands.
-class RelayTest : public testing::Test {
-protected:
-    RelayTest()
-    {
-        signal(SIGPIPE, SIG_IGN);
-        std::tie(host_, control_) = nonblocking_pair();
-        relay_.emplace(control_.get());
-        connect();
-    }
-
-    static std::pair<Fd, Fd> nonblocking_pair()
-    {
-        auto [a, b] = socket_pair();
-        for (const Fd *end : {&a, &b})
-            fcntl(end->get(), F_SETFL, O_RDWR | O_NONBLOCK);
-        return {std::move(a), std::move(b)};
-    }
-    void connect()
-    {
-        std::tie(server_, relay_end_) = nonblocking_pair();
-        relay_->connect_server(relay_end_.get());
-    }
-    // Until nothing more moves.
-    void turn()
-    {
-        for (;;) {
-            std::array<pollfd, 2> fds = relay_->wanted();
-            if (poll(fds.data(), fds.size(), 0) <= 0)
-                return;
-            relay_->handle(fds);
-        }
-    }
-    static void put(const Fd &fd, std::string_view bytes)
-    {
-        ASSERT_EQ(send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
-                  static_cast<ssize_t>(bytes.size()));
-    }
-    static std::string take(const Fd &fd)
-    {
-        char buffer[65536];
-        const ssize_t got = recv(fd.get(), buffer, sizeof buffer, 0);
-        return std::string(buffer, static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
-    }
-
-    Fd host_, control_, server_, relay_end_;
-    std::optional<Relay> relay_;
-};
-
-const std::string kRequest = encode_message(3, PingRequest{"p"});
-const std::string kReply = encode_message(3, PingReply{"p"});
-
-TEST_F(RelayTest, PassesWholeFramesBothWays)
-{
-    put(host_, kRequest.substr(0, 10));
-    turn();
-    EXPECT_EQ(take(server_), "") << "half a request must not reach a server";
-    put(host_, kRequest.substr(10));
-    turn();
-    EXPECT_EQ(take(server_), kRequest);
-    put(server_, kReply.substr(0, 22));
-    turn();
-    EXPECT_EQ(take(host_), "") << "half a reply must not reach the host";
-    put(server_, kReply.substr(22));
-    turn();
-    EXPECT_EQ(take(host_), kReply);
-}
-
-TEST_F(RelayTest, ALostServerIsReportedWithItsRequestAndNoHalfReply)
-{
-    put(host_, kRequest);
-    turn();
-    put(server_, kReply.substr(0, 22));
-    turn();
-    server_.reset();
-    relay_->server_ended({true, 11});
-    turn();
-    EXPECT_EQ(take(host_), encode_message(3, ServerLost{true, 11}));
-    connect();
-    put(host_, kRequest);
-    turn();
-    EXPECT_EQ(take(server_), kRequest);
-}
-
-TEST_F(RelayTest, AReplyGivenBeforeTheEndStillCounts)
-{
-    put(host_, kRequest);
-    turn();
-    put(server_, kReply);
-    server_.reset();
-    relay_->server_ended({false, 1});
-    turn();
-    EXPECT_EQ(take(host_), kReply + encode_message(0, ServerLost{false, 1}));
-}
-
-TEST_F(RelayTest, ARequestThatWaitsWhileThereIsNoServerReachesTheNext)
-{
-    server_.reset();
-    relay_->server_ended({true, 9});
-    turn();
-    EXPECT_EQ(take(host_), encode_message(0, ServerLost{true, 9}));
-    put(host_, kRequest);
-    turn();
-    connect();
-    turn();
-    EXPECT_EQ(take(server_), kRequest);
-}
-
-TEST_F(RelayTest, GarbageIsAnsweredOnceAndSkipped)
-{
-    put(host_, "some text\nmore text\n");
-    turn();
-    put(host_, "and more" + kRequest);
-    turn();
-    EXPECT_EQ(take(server_), kRequest);
-    FrameParser parser;
-    parser.feed(take(host_));
-    Frame frame;
-    ASSERT_EQ(parser.next(frame), FrameParser::Result::frame);
-    EXPECT_EQ(frame.type, MessageType::protocol_error);
-    EXPECT_EQ(parser.next(frame), FrameParser::Result::need_more) << "one answer is enough";
-}
-
-TEST_F(RelayTest, AHostThatIsNotThereIsPolledWithPauses)
-{
-    host_.reset();
-    for (int round = 0; round < 4; ++round) {
-        std::array<pollfd, 2> fds = relay_->wanted();
-        poll(fds.data(), fds.size(), 0);
-        relay_->handle(fds);
-        // Every other round leaves the channel out and waits a while.
-        EXPECT_EQ(relay_->poll_timeout() > 0, round % 2 == 0);
-        EXPECT_EQ(relay_->wanted()[0].fd < 0, round % 2 == 0);
-    }
-}
-
-TEST_F(RelayTest, PowerOffIsDueOnceItsReplyIsOut)
-{
-    put(host_, encode_message(8, PowerOffRequest()));
-    turn();
-    EXPECT_FALSE(relay_->power_off_due());
-    put(server_, encode_message(8, PowerOffReply()));
-    server_.reset();
-    relay_->server_ended({false, 0});
-    turn();
-    EXPECT_TRUE(relay_->power_off_due());
-    EXPECT_EQ(take(host_), encode_message(8, PowerOffReply())) << "its end is no loss";
 }
 
 TEST(MountOptions, SplitsFlagsFromData)
