@@ -57,8 +57,7 @@ Outcome<WriteFileReply> write_file(const WriteFileRequest &request)
 {
     const std::string what = "write " + request.path;
     const std::size_t slash = request.path.rfind('/');
-    if (slash != std::string::npos && slash > 0 &&
-        !make_directories(request.path.substr(0, slash)))
+    if (slash != std::string::npos && slash > 0 && !make_directories(request.path.substr(0, slash)))
         return failure(what + ": its directory");
     const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
     const Descriptor file(open(request.path.c_str(), flags | (request.truncate ? O_TRUNC : 0),

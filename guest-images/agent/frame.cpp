@@ -99,9 +99,9 @@ FrameParser::Result FrameParser::next(Frame &frame)
         return Result::need_more;
     const auto version = load<std::uint16_t>(waiting, kVersionAt);
     if (version != kProtocolVersion)
-        return refuse(FrameError::version,
-                      "the peer speaks agent protocol version " + std::to_string(version) +
-                          ", this side version " + std::to_string(kProtocolVersion));
+        return refuse(FrameError::version, "the peer speaks agent protocol version " +
+                                               std::to_string(version) + ", this side version " +
+                                               std::to_string(kProtocolVersion));
     const auto length = load<std::uint32_t>(waiting, kLengthAt);
     if (length > kPayloadLimit)
         return refuse(FrameError::length, "a frame claims a payload of " + std::to_string(length) +

@@ -43,7 +43,8 @@ void stream_kernel_log(int channel)
     const Descriptor records(open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC));
     std::string lines;
     if (!records) {
-        lines = std::string("fencepost-agent: cannot read /dev/kmsg: ") + std::strerror(errno) + "\n";
+        lines =
+            std::string("fencepost-agent: cannot read /dev/kmsg: ") + std::strerror(errno) + "\n";
         write_out(channel, lines);
         for (;;)
             pause();

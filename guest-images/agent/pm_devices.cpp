@@ -15,7 +15,8 @@ std::vector<PmDevice> list_pm_devices(const std::string &block_directory)
     std::vector<PmDevice> devices;
     for (const std::string &name : directory_names(block_directory)) {
         // Not a partition or a BTT device (pmem0s): those are no DAX devices of their own.
-        const std::string_view number = std::string_view(name).substr(name.starts_with("pmem") ? 4 : 0);
+        const std::string_view number =
+            std::string_view(name).substr(name.starts_with("pmem") ? 4 : 0);
         if (!name.starts_with("pmem") || number.find_first_not_of("0123456789.") != number.npos)
             continue;
         const std::string device = block_directory + "/" + name;

@@ -166,7 +166,7 @@ struct ReadFileReply {
 
 struct WriteFileRequest {
     static constexpr MessageType kType = MessageType::write_file;
-    std::string path; // parents are made if they are not there
+    std::string path;          // parents are made if they are not there
     std::uint32_t mode = 0644; // of a file that is made; an existing one keeps its own
     std::uint64_t offset = 0;
     bool truncate = true; // before writing
@@ -210,7 +210,8 @@ struct PowerOffReply {
 // Defined for the structures above that have a kType.
 template <typename Message> std::string encode_payload(const Message &message);
 // False when the payload is not exactly one well-formed message; `message` is then half filled.
-template <typename Message> [[nodiscard]] bool decode_payload(std::string_view payload, Message &message);
+template <typename Message>
+[[nodiscard]] bool decode_payload(std::string_view payload, Message &message);
 
 template <typename Message>
 std::string encode_message(std::uint32_t request_id, const Message &message)

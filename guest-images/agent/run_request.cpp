@@ -201,7 +201,7 @@ void Run::reap()
 void Run::wait_for_something()
 {
     pollfd waited[] = {
-        {child_signals_.get(), POLLIN, 0},     {output_.pipe.read_end.get(), POLLIN, 0},
+        {child_signals_.get(), POLLIN, 0},        {output_.pipe.read_end.get(), POLLIN, 0},
         {errors_.pipe.read_end.get(), POLLIN, 0}, {input_.write_end.get(), POLLOUT, 0},
         {start_pipe_.read_end.get(), POLLIN, 0},
     };

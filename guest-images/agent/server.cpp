@@ -39,7 +39,8 @@ std::string refusal(const Frame &frame, const std::string &why)
 {
     return encode_message(frame.request_id,
                           ProtocolError{"a request of type " +
-                                        std::to_string(static_cast<unsigned>(frame.type)) + " " + why});
+                                        std::to_string(static_cast<unsigned>(frame.type)) + " " +
+                                        why});
 }
 
 template <typename Request, typename Reply>

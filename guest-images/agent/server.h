@@ -10,7 +10,8 @@ enum class ServeEnd { channel_closed, power_off };
 
 // Sends `greeting`, then serves. `channel` is a blocking stream socket, virtio port or terminal; of
 // these only a socket can be closed. After a power_off has been answered, doing it is the caller's
-// part. Changes the process's signal mask, umask and subreaper flag: run it in a process of its own.
+// part. Changes the process's signal mask, umask and subreaper flag: run it in a process of its
+// own.
 ServeEnd serve(int channel, std::string_view greeting = {});
 
 // False when the channel is closed.

@@ -98,7 +98,8 @@ void AgentClient::transfer(std::string_view &unsent, Deadline deadline)
     }
     if (waited[0].revents & POLLOUT)
         send_some(unsent);
-    if (std::any_of(waited.begin() + 2, waited.end(), [](const pollfd &end) { return end.revents; }))
+    if (std::any_of(waited.begin() + 2, waited.end(),
+                    [](const pollfd &end) { return end.revents; }))
         lose(ChannelLoss::closed, "the guest's machine has ended");
 }
 
@@ -113,9 +114,8 @@ void AgentClient::take_hello(const Frame &frame)
 void AgentClient::report_lost_server(const Frame &frame, Sent sent)
 {
     const auto lost = decode<agent::ServerLost>(frame);
-    const std::string message =
-        fmt::format("the guest agent's server died ({} {})",
-                    lost.by_signal ? "signal" : "exit status", lost.code);
+    const std::string message = fmt::format("the guest agent's server died ({} {})",
+                                            lost.by_signal ? "signal" : "exit status", lost.code);
     // The rest of a request that was cut off would be taken for the beginning of the next.
     if (sent == Sent::part)
         lose(ChannelLoss::server_lost, message);
@@ -143,8 +143,8 @@ bool AgentClient::take_reply(std::uint32_t request_id, Sent sent, Frame &reply)
             report_lost_server(reply, sent);
         } else if (reply.type == MessageType::protocol_error) {
             const auto error = decode<agent::ProtocolError>(reply);
-            lose(ChannelLoss::protocol, "the guest's agent refused what it was sent: " +
-                                            visible(error.message));
+            lose(ChannelLoss::protocol,
+                 "the guest's agent refused what it was sent: " + visible(error.message));
         } else if (request_id != 0 && reply.request_id == request_id && sent == Sent::all) {
             return true;
         } else if (abandoned_request_ != 0 && reply.request_id == abandoned_request_) {
@@ -179,9 +179,9 @@ Frame AgentClient::exchange(std::string_view request, std::uint32_t request_id, 
         if (last_chance) {
             if (take_reply(request_id, sent(), reply))
                 return reply;
-            lose(ChannelLoss::timed_out,
-                 request_id == 0 ? "the guest's agent did not come up in time"
-                                 : "the guest's agent did not answer in time");
+            lose(ChannelLoss::timed_out, request_id == 0
+                                             ? "the guest's agent did not come up in time"
+                                             : "the guest's agent did not answer in time");
         }
     }
 }
@@ -203,8 +203,8 @@ Answer<Reply> AgentClient::ask(const Request &request, Deadline deadline)
     CHECK(payload.size() <= agent::kPayloadLimit, "a request to the guest is too long");
     if (++last_request_ == 0)
         ++last_request_;
-    const Frame frame =
-        exchange(agent::encode_frame(Request::kType, last_request_, payload), last_request_, deadline);
+    const Frame frame = exchange(agent::encode_frame(Request::kType, last_request_, payload),
+                                 last_request_, deadline);
     if (frame.type != MessageType::failure)
         return decode<Reply>(frame);
     auto failure = decode<Failure>(frame);

@@ -79,10 +79,11 @@ private:
     Failure failure_;
 };
 
-// The channel is a connected stream socket. One request at a time, one thread at a time. Every call throws AgentLost when no answer can be
-// had, and Error(interrupted). After that the client is unusable: an answer may be half read, and
-// further calls throw again. The one exception is `server_lost`, after which the next call reaches
-// a new server (unless the request was half sent). Everything the guest sends is bounded and checked, but its texts are the guest's.
+// The channel is a connected stream socket. One request at a time, one thread at a time. Every call
+// throws AgentLost when no answer can be had, and Error(interrupted). After that the client is
+// unusable: an answer may be half read, and further calls throw again. The one exception is
+// `server_lost`, after which the next call reaches a new server (unless the request was half sent).
+// Everything the guest sends is bounded and checked, but its texts are the guest's.
 class AgentClient {
 public:
     explicit AgentClient(Fd channel);

@@ -18,7 +18,10 @@ using namespace std::chrono_literals;
 using agent::encode_message;
 
 // For answers that do come; far beyond what a loaded machine needs.
-Deadline ample() { return Deadline::after(60s); }
+Deadline ample()
+{
+    return Deadline::after(60s);
+}
 
 // The guest's end of a channel, with a thread that plays its part.
 class Peer {
@@ -176,7 +179,8 @@ TEST(AgentClient, AnEndlessTrickleIsATimeOut)
     peer.play([](Peer &guest) {
         const agent::Frame frame = guest.receive();
         // Most of a frame whose end never comes, sent as fast as the host takes it.
-        std::string reply = encode_message(frame.request_id, agent::PingReply{std::string(8 << 20, 'x')});
+        std::string reply =
+            encode_message(frame.request_id, agent::PingReply{std::string(8 << 20, 'x')});
         reply.pop_back();
         guest.send(reply);
     });
@@ -198,7 +202,8 @@ TEST(AgentClient, ClosedBeforeOrInsideAnAnswer)
         AgentClient client(peer.host_end());
         peer.play([sent](Peer &guest) {
             const agent::Frame frame = guest.receive();
-            guest.send(encode_message(frame.request_id, agent::PingReply{"ping 0"}).substr(0, sent));
+            guest.send(
+                encode_message(frame.request_id, agent::PingReply{"ping 0"}).substr(0, sent));
             guest.close();
         });
         EXPECT_EQ(loss_of([&] { client.ping(ample()); }), ChannelLoss::closed) << sent;
@@ -236,10 +241,10 @@ TEST(AgentClient, GarbageIsAProtocolLoss)
         "BusyBox login: ",
         wrong_version,
         oversized,
-        encode_message(2, agent::PingReply{"ping 0"}),            // another request's
-        encode_message(1, agent::MountReply()),                   // another type
-        encode_message(1, agent::PingReply{"another"}),           // another echo
-        encode_message(1, Failure{0, "nothing"}),                 // an errno of nothing
+        encode_message(2, agent::PingReply{"ping 0"}),                    // another request's
+        encode_message(1, agent::MountReply()),                           // another type
+        encode_message(1, agent::PingReply{"another"}),                   // another echo
+        encode_message(1, Failure{0, "nothing"}),                         // an errno of nothing
         encode_frame(agent::reply_to(agent::MessageType::ping), 1, "zz"), // malformed
         encode_message(0, agent::ProtocolError{"what?"}),
     };
@@ -251,7 +256,8 @@ TEST(AgentClient, GarbageIsAProtocolLoss)
             guest.send(answer);
         });
         EXPECT_EQ(loss_of([&] { client.ping(ample()); }), ChannelLoss::protocol);
-        EXPECT_EQ(loss_of([&] { client.ping(ample()); }), ChannelLoss::protocol) << "must stay lost";
+        EXPECT_EQ(loss_of([&] { client.ping(ample()); }), ChannelLoss::protocol)
+            << "must stay lost";
     }
 }
 
@@ -278,7 +284,11 @@ TEST(AgentClient, AfterALostServerTheNextRequestWorks)
         echo_ping(guest);
     });
     std::string message;
-    EXPECT_EQ(loss_of([&] { client.mount({"a", "b", "c", ""}, ample()); }, &message),
+    EXPECT_EQ(loss_of(
+                  [&] {
+                      client.mount({"a", "b", "c", ""}, ample());
+                  },
+                  &message),
               ChannelLoss::server_lost);
     EXPECT_NE(message.find("signal 11"), std::string::npos) << message;
     client.ping(ample());
@@ -329,7 +339,8 @@ TEST(AgentClient, LargeRequestsAndAnswersCrossWithoutDeadlock)
         }
         EXPECT_EQ(written, data);
         const agent::Frame frame = guest.receive();
-        guest.send(encode_message(frame.request_id, ReadFileReply{std::string(1 << 20, 'r'), true}));
+        guest.send(
+            encode_message(frame.request_id, ReadFileReply{std::string(1 << 20, 'r'), true}));
     });
     EXPECT_TRUE(client.write_whole_file("/x", data, 0644, ample()));
     const auto whole = client.read_whole_file("/x", 2 << 20, ample());

@@ -89,7 +89,8 @@ TEST(AgentProtocol, TrailingBytesAreRefused)
 TEST(AgentProtocol, TextWithNulIsRefused)
 {
     UnmountRequest decoded;
-    EXPECT_FALSE(decode_payload(encode_payload(UnmountRequest{std::string("/a\0b", 4), 0}), decoded));
+    EXPECT_FALSE(
+        decode_payload(encode_payload(UnmountRequest{std::string("/a\0b", 4), 0}), decoded));
 }
 
 TEST(AgentProtocol, FlagsAndChoicesOutOfRangeAreRefused)
@@ -134,7 +135,8 @@ TEST(AgentProtocol, LengthsNearTheTopOfTheirRangeAreRefused)
 
 TEST(FrameParser, TakesFramesCutAtEveryByte)
 {
-    const std::string stream = ping_frame(7, "first") + ping_frame(8, "") + ping_frame(9, every_byte());
+    const std::string stream =
+        ping_frame(7, "first") + ping_frame(8, "") + ping_frame(9, every_byte());
     for (std::size_t cut = 0; cut <= stream.size(); ++cut) {
         FrameParser parser;
         std::vector<std::uint32_t> ids;

@@ -29,7 +29,10 @@ namespace {
 using namespace std::chrono_literals;
 using guest::AgentClient;
 
-Deadline ample() { return Deadline::after(120s); }
+Deadline ample()
+{
+    return Deadline::after(120s);
+}
 
 class AgentServer : public testing::Test {
 protected:
@@ -115,9 +118,10 @@ TEST_F(AgentServer, ReportsTheSignal)
 
 TEST_F(AgentServer, PassesEnvironmentDirectoryAndArguments)
 {
-    const RunReply reply = run({.argv = {"sh", "-c", "echo \"$COLOUR $1 $(pwd) $(umask)\"", "-", "a b"},
-                                .environment = {"COLOUR=red"},
-                                .directory = directory_.path()});
+    const RunReply reply =
+        run({.argv = {"sh", "-c", "echo \"$COLOUR $1 $(pwd) $(umask)\"", "-", "a b"},
+             .environment = {"COLOUR=red"},
+             .directory = directory_.path()});
     EXPECT_EQ(reply.output, "red a b " + directory_.path().string() + " 0022\n");
     EXPECT_EQ(shell("pwd; echo $COLOUR").output, "/\n\n") << "must not stick to the server";
 }
@@ -155,7 +159,8 @@ TEST_F(AgentServer, AMissingProgramOrDirectoryIsAnErrno)
     const auto missing = client().run({.argv = {"no-such-program"}}, ample());
     EXPECT_EQ(missing.error_number(), ENOENT);
     EXPECT_NE(missing.message().find("no-such-program"), std::string::npos);
-    EXPECT_EQ(client().run({.argv = {"true"}, .directory = "/no/such"}, ample()).error_number(), ENOENT);
+    EXPECT_EQ(client().run({.argv = {"true"}, .directory = "/no/such"}, ample()).error_number(),
+              ENOENT);
     EXPECT_EQ(client().run({}, ample()).error_number(), EINVAL);
     client().ping(ample());
 }
@@ -253,7 +258,8 @@ TEST_F(AgentServer, FileErrorsAreErrnos)
     EXPECT_EQ(client().write_file({directory_.path(), 0644, 0, true, "x"}, ample()).error_number(),
               EISDIR);
     fencepost::write_file(directory_.path() / "file", "");
-    EXPECT_EQ(client().write_file({directory_.path() / "file/below", 0644, 0, true, "x"}, ample())
+    EXPECT_EQ(client()
+                  .write_file({directory_.path() / "file/below", 0644, 0, true, "x"}, ample())
                   .error_number(),
               ENOTDIR);
 }
@@ -310,9 +316,12 @@ TEST(AgentServerFrames, MalformedRequestsAreAnsweredAndTheNextIsServed)
     }
     waitpid(server, nullptr, 0);
     const std::vector<std::pair<MessageType, std::uint32_t>> expected = {
-        {MessageType::hello, 0},          {MessageType::protocol_error, 0},
-        {MessageType::protocol_error, 4}, {MessageType::protocol_error, 5},
-        {PingReply::kType, 6},            {PowerOffReply::kType, 7}};
+        {MessageType::hello, 0},
+        {MessageType::protocol_error, 0},
+        {MessageType::protocol_error, 4},
+        {MessageType::protocol_error, 5},
+        {PingReply::kType, 6},
+        {PowerOffReply::kType, 7}};
     EXPECT_EQ(answers, expected);
 }
 
@@ -328,8 +337,8 @@ TEST(MountOptions, SplitsFlagsFromData)
 
 TEST(BootParameters, AreFoundAmongTheKernels)
 {
-    const BootParameters parameters =
-        parse_boot_parameters("quiet fencepost.pm_devices=2 console=ttyS0 fencepost.channel=serial\n");
+    const BootParameters parameters = parse_boot_parameters(
+        "quiet fencepost.pm_devices=2 console=ttyS0 fencepost.channel=serial\n");
     EXPECT_EQ(parameters.pm_devices, 2u);
     EXPECT_TRUE(parameters.serial_channel);
     EXPECT_FALSE(parse_boot_parameters("xfencepost.channel=serial").serial_channel);
@@ -357,7 +366,8 @@ TEST(PmDevices, AreReadFromSysfs)
 
 TEST(KernelLog, ARecordIsItsFirstLine)
 {
-    EXPECT_EQ(record_line("6,339,5140900,-;NET: ready\n SUBSYSTEM=pci\n"), "6,339,5140900,-;NET: ready");
+    EXPECT_EQ(record_line("6,339,5140900,-;NET: ready\n SUBSYSTEM=pci\n"),
+              "6,339,5140900,-;NET: ready");
     EXPECT_EQ(record_line("4,1,2,-;text"), "4,1,2,-;text");
 }
 
