@@ -28,31 +28,68 @@ void run_libvirt_events()
     });
 }
 
-void ShutdownReason::set(const std::string &reason)
+void DomainEnd::set_reason(const std::string &reason)
 {
     const std::lock_guard guard(mutex_);
-    reason_ = reason;
+    if (reason_.empty()) // a second one is libvirt taking down what has shut down
+        reason_ = reason;
 }
 
-std::string ShutdownReason::get() const
+void DomainEnd::set_stopped()
 {
     const std::lock_guard guard(mutex_);
+    stopped_ = true;
+    changed_.notify_all();
+}
+
+std::string DomainEnd::reason() const
+{
+    std::unique_lock guard(mutex_);
+    changed_.wait_for(guard, std::chrono::seconds(5), [this] { return stopped_; });
     return reason_;
 }
 
-int watch_shutdown(virConnectPtr connection, virDomainPtr domain, const std::shared_ptr<ShutdownReason> &reason)
+namespace {
+
+using SharedEnd = std::shared_ptr<DomainEnd>;
+
+void on_shutdown(virConnectPtr, virDomainPtr, const char *, long long, unsigned, const char *details, void *opaque)
 {
-    auto on_event = [](virConnectPtr, virDomainPtr, const char *, long long, unsigned, const char *details, void *opaque) {
-        const auto data = nlohmann::json::parse(details ? details : "{}", nullptr, false);
-        if (data.is_object())
-            (*static_cast<std::shared_ptr<ShutdownReason> *>(opaque))->set(data.value("reason", std::string()));
-    };
-    auto release = [](void *opaque) { delete static_cast<std::shared_ptr<ShutdownReason> *>(opaque); };
-    const int id = virConnectDomainQemuMonitorEventRegister(
-        connection, domain, "SHUTDOWN", on_event, new std::shared_ptr<ShutdownReason>(reason), release, 0);
-    if (id < 0)
-        fail(ErrorKind::guest, "libvirt does not report QEMU's events");
-    return id;
+    const auto data = nlohmann::json::parse(details ? details : "{}", nullptr, false);
+    if (data.is_object())
+        (*static_cast<SharedEnd *>(opaque))->set_reason(data.value("reason", std::string()));
+}
+
+int on_lifecycle(virConnectPtr, virDomainPtr, int event, int, void *opaque)
+{
+    if (event == VIR_DOMAIN_EVENT_STOPPED)
+        (*static_cast<SharedEnd *>(opaque))->set_stopped();
+    return 0;
+}
+
+void release(void *opaque)
+{
+    delete static_cast<SharedEnd *>(opaque);
+}
+
+} // namespace
+
+DomainWatch::DomainWatch(virConnectPtr connection, virDomainPtr domain)
+    : connection_(connection), end_(std::make_shared<DomainEnd>())
+{
+    shutdown_callback_ = virConnectDomainQemuMonitorEventRegister(connection, domain, "SHUTDOWN", on_shutdown,
+                                                                  new SharedEnd(end_), release, 0);
+    lifecycle_callback_ = virConnectDomainEventRegisterAny(
+        connection, domain, VIR_DOMAIN_EVENT_ID_LIFECYCLE, VIR_DOMAIN_EVENT_CALLBACK(on_lifecycle), new SharedEnd(end_),
+        release);
+    if (shutdown_callback_ < 0 || lifecycle_callback_ < 0)
+        fail(ErrorKind::guest, "libvirt does not report the machine's events");
+}
+
+DomainWatch::~DomainWatch()
+{
+    virConnectDomainQemuMonitorEventDeregister(connection_, shutdown_callback_);
+    virConnectDomainEventDeregisterAny(connection_, lifecycle_callback_);
 }
 
 } // namespace fencepost::guest

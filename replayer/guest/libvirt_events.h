@@ -2,6 +2,7 @@
 // libvirt's event loop, and why a domain shut down.
 #pragma once
 
+#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -14,18 +15,38 @@ namespace fencepost::guest {
 // call until the process ends.
 void run_libvirt_events();
 
-// QEMU's reason for a shutdown, set by the event thread.
-class ShutdownReason {
+// What the event thread has heard of a domain's end.
+class DomainEnd {
 public:
-    void set(const std::string &reason);
-    std::string get() const;
+    void set_reason(const std::string &reason);
+    void set_stopped();
+    // QEMU's reason for the shutdown, empty if it gave none. libvirt may see QEMU's end later than
+    // we do: waits, not for long, until it has.
+    std::string reason() const;
 
 private:
     mutable std::mutex mutex_;
+    mutable std::condition_variable changed_;
     std::string reason_;
+    bool stopped_ = false;
 };
 
-// Returns the id for virConnectDomainQemuMonitorEventDeregister.
-int watch_shutdown(virConnectPtr connection, virDomainPtr domain, const std::shared_ptr<ShutdownReason> &reason);
+// Listens from construction to destruction.
+class DomainWatch {
+public:
+    DomainWatch(virConnectPtr connection, virDomainPtr domain);
+    ~DomainWatch();
+
+    DomainWatch(const DomainWatch &) = delete;
+    DomainWatch &operator=(const DomainWatch &) = delete;
+
+    std::string shutdown_reason() const { return end_->reason(); }
+
+private:
+    virConnectPtr connection_;
+    std::shared_ptr<DomainEnd> end_; // shared with libvirt's event thread
+    int shutdown_callback_ = -1;
+    int lifecycle_callback_ = -1;
+};
 
 } // namespace fencepost::guest

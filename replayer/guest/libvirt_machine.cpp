@@ -156,8 +156,6 @@ public:
         const Fd log_virtio = listen_at(sockets / "log_virtio");
         const std::string xml = domain_xml(qemu, plan, name, sockets);
         spdlog::debug("{}", xml);
-        // Registered before the start, so that not even an early end goes unseen.
-        shutdown_ = std::make_shared<ShutdownReason>();
         // A daemon destroys the machine when we are gone; the embedded driver cannot, and then the
         // next start of fencepost sweeps it up.
         unsigned flags = connection_->uri().empty() ? 0 : VIR_DOMAIN_START_AUTODESTROY;
@@ -167,7 +165,7 @@ public:
         if (!domain_)
             fail_libvirt("libvirt does not start the machine");
         try {
-            watch_ = watch_shutdown(connection_->get(), domain_, shutdown_);
+            watch_.emplace(connection_->get(), domain_);
             channels_.console = accept_from(console, deadline);
             channels_.control_serial = accept_from(control_serial, deadline);
             channels_.log_serial = accept_from(log_serial, deadline);
@@ -218,7 +216,7 @@ public:
         pollfd waited = {end_.get(), POLLIN, 0};
         if (poll(&waited, 1, 0) <= 0)
             return std::nullopt;
-        const std::string reason = shutdown_->get();
+        const std::string reason = watch_->shutdown_reason();
         return reason == "guest-shutdown" ? MachineEnd::powered_off
                : reason == "guest-reset"  ? MachineEnd::reset
                                           : MachineEnd::died;
@@ -229,9 +227,7 @@ public:
 private:
     void stop()
     {
-        if (watch_ >= 0)
-            virConnectDomainQemuMonitorEventDeregister(connection_->get(), watch_);
-        watch_ = -1;
+        watch_.reset();
         if (domain_) {
             // libvirt asks QEMU politely first and looks again only every 200 ms.
             if (end_)
@@ -244,9 +240,8 @@ private:
 
     std::shared_ptr<LibvirtConnection> connection_;
     ScratchDirectory scratch_;
-    std::shared_ptr<ShutdownReason> shutdown_; // shared with libvirt's event thread
     virDomainPtr domain_ = nullptr;
-    int watch_ = -1;
+    std::optional<DomainWatch> watch_;
     Channels channels_;
     Fd end_;
 };
