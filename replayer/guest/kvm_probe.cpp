@@ -46,6 +46,11 @@ KvmProbe probe_kvm(const fs::path &device, const std::function<void()> &boot)
     const Fd machine(ioctl(kvm.get(), KVM_CREATE_VM, 0));
     if (!machine)
         return {KvmState::broken, fmt::format("KVM does not create a machine: {}", strerror(errno))};
+    return judge_probe_boot(boot);
+}
+
+KvmProbe judge_probe_boot(const std::function<void()> &boot)
+{
     try {
         boot();
     } catch (const Error &error) {

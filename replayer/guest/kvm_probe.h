@@ -31,6 +31,9 @@ struct KvmProbe {
 // when the device looks right.
 KvmProbe probe_kvm(const std::filesystem::path &device, const std::function<void()> &boot);
 
+// The second half of it: what the probe guest says about a device that looks right.
+KvmProbe judge_probe_boot(const std::function<void()> &boot);
+
 // Boots the smallest guest of this image on KVM under a deadline.
 void boot_kvm_guest(const std::filesystem::path &cache, const std::string &image, std::chrono::milliseconds limit);
 
