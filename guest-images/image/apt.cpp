@@ -22,7 +22,8 @@ void need_program(const char *name)
 {
     if (!find_program(name))
         fail(ErrorKind::io,
-             "there is no {} here, so Debian's packages cannot be had: copy the packages directory of "
+             "there is no {} here, so Debian's packages cannot be had: copy the packages directory "
+             "of "
              "the cache from a Debian machine (--packages), or build without packages (--kernel, "
              "--no-packages, and a user space in --extra)",
              name);
@@ -38,7 +39,8 @@ CommandResult run_quietly(std::vector<std::string> command, const fs::path &dire
 void fail_if_disk_full(const CommandResult &result, const std::string &what)
 {
     for (const char *sign : {"No space left on device", "enough free space"}) {
-        if (result.errors.find(sign) != std::string::npos || result.output.find(sign) != std::string::npos)
+        if (result.errors.find(sign) != std::string::npos ||
+            result.output.find(sign) != std::string::npos)
             fail_errno(what, ENOSPC);
     }
 }
@@ -54,7 +56,8 @@ void add_dependencies(std::vector<std::string> &names, std::string_view field)
                 names.push_back(name);
             name.clear();
             in_name = true;
-        } else if (std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '+' || c == '.') {
+        } else if (std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '+' ||
+                   c == '.') {
             if (in_name)
                 name += c;
         } else if (!name.empty()) {
@@ -124,7 +127,7 @@ std::map<std::string, PackageRecord> parse_records(const std::string &text)
         const std::size_t colon = line.find(':');
         if (line.empty())
             finish();
-        else if (line[0] != ' ' && colon != std::string::npos)
+        else if (colon != std::string::npos) // of a continuation line the key starts with a space
             take_field(record, line.substr(0, colon),
                        line.substr(std::min(line.size(), line.find_first_not_of(' ', colon + 1))));
     }
@@ -155,12 +158,14 @@ void apt_download(const std::vector<PackageRecord> &records, const fs::path &dir
         return;
     const TemporaryDirectory place(directory, ".download-");
     // As root, apt would drop to a user who may not write here, and warn about it.
-    std::vector<std::string> command = {"apt-get", "-qq", "-o", "APT::Sandbox::User=root", "download"};
+    std::vector<std::string> command = {"apt-get", "-qq", "-o", "APT::Sandbox::User=root",
+                                        "download"};
     for (const PackageRecord &record : records) {
         // An installed package has a record but no size when apt has no list that offers it.
         if (record.bytes == 0)
             fail(ErrorKind::io,
-                 "cannot download the package {}: apt has no package lists; run apt-get update as root",
+                 "cannot download the package {}: apt has no package lists; run apt-get update as "
+                 "root",
                  record.name);
         command.push_back(record.name + "=" + record.version);
     }
@@ -172,7 +177,8 @@ void apt_download(const std::vector<PackageRecord> &records, const fs::path &dir
     for (const PackageRecord &record : records) {
         const fs::path file = place.path() / record.file_name();
         if (!fs::exists(file) || fs::file_size(file) != record.bytes)
-            fail(ErrorKind::io, "apt-get did not download {} as it should have", record.file_name());
+            fail(ErrorKind::io, "apt-get did not download {} as it should have",
+                 record.file_name());
         fs::rename(file, directory / record.file_name());
     }
 }

@@ -30,7 +30,8 @@ std::map<std::string, PackageRecord> apt_show(const std::vector<std::string> &na
 
 // Puts the .deb files into `directory` under their file_name(). All at once, because apt takes a
 // second to start.
-void apt_download(const std::vector<PackageRecord> &records, const std::filesystem::path &directory);
+void apt_download(const std::vector<PackageRecord> &records,
+                  const std::filesystem::path &directory);
 
 // Unpacks a .deb file into a directory that does not exist yet.
 void unpack_package(const std::filesystem::path &file, const std::filesystem::path &directory);

@@ -21,7 +21,8 @@ std::vector<std::string> split_parameters(std::string_view text, const fs::path 
         else if (!parameters.empty())
             parameters.back() += "," + part;
         else
-            fail(ErrorKind::usage, "'{}' is not a parameter for {}: write name=value", part, file.string());
+            fail(ErrorKind::usage, "'{}' is not a parameter for {}: write name=value", part,
+                 file.string());
         start = end + 1;
     }
     for (const std::string &parameter : parameters) {
@@ -43,7 +44,8 @@ ModuleRequest parse_module_request(const std::string &text)
     if (fs::exists(text))
         return {.file = text};
     // A path or a value may have a ':' in it: the file is the shortest beginning that exists.
-    for (std::size_t colon = text.find(':'); colon != std::string::npos; colon = text.find(':', colon + 1)) {
+    for (std::size_t colon = text.find(':'); colon != std::string::npos;
+         colon = text.find(':', colon + 1)) {
         const fs::path file = text.substr(0, colon);
         if (fs::exists(file))
             return {file, split_parameters(std::string_view(text).substr(colon + 1), file)};

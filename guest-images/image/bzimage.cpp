@@ -49,8 +49,9 @@ bool is_boot_image(std::string_view bytes)
         refuse(name, "the file is empty");
     if (bytes.starts_with("\x7f"
                           "ELF"))
-        refuse(name, "it is an ELF file (vmlinux); give the bzImage, arch/x86/boot/bzImage in a kernel "
-                     "build tree or vmlinuz-RELEASE of a distribution");
+        refuse(name,
+               "it is an ELF file (vmlinux); give the bzImage, arch/x86/boot/bzImage in a kernel "
+               "build tree or vmlinuz-RELEASE of a distribution");
     if (bytes.starts_with("\x1f\x8b"))
         refuse(name, "it is a gzip file; give the bzImage as it is, not compressed again");
     if (bytes.starts_with("\xfd"
@@ -101,7 +102,8 @@ KernelHeader read_bzimage(const fs::path &path)
         fail(ErrorKind::usage, "there is no kernel at {}", path.string());
     if (status.type() == fs::file_type::directory)
         fail(ErrorKind::usage,
-             "{} is a directory; give the bzImage itself, arch/x86/boot/bzImage in a kernel build tree",
+             "{} is a directory; give the bzImage itself, arch/x86/boot/bzImage in a kernel build "
+             "tree",
              path.string());
     if (!error && status.type() != fs::file_type::regular)
         fail(ErrorKind::usage, "{} is not a regular file; give a bzImage", path.string());

@@ -42,10 +42,11 @@ public:
         if (header.size > std::numeric_limits<std::uint32_t>::max())
             fail(ErrorKind::usage, "/{} is larger than 4 GiB, too large for an initrd", name);
         // Magic, then inode mode uid gid links mtime size, device, device of the node, name, check.
-        append(fmt::format("070701{:08X}{:08X}{:08X}{:08X}{:08X}{:08X}{:08X}{:08X}{:08X}{:08X}{:08X}"
-                           "{:08X}{:08X}",
-                           header.inode, header.mode, 0, 0, header.links, 0, header.size, 0, 0,
-                           header.device.major, header.device.minor, name.size() + 1, 0));
+        append(
+            fmt::format("070701{:08X}{:08X}{:08X}{:08X}{:08X}{:08X}{:08X}{:08X}{:08X}{:08X}{:08X}"
+                        "{:08X}{:08X}",
+                        header.inode, header.mode, 0, 0, header.links, 0, header.size, 0, 0,
+                        header.device.major, header.device.minor, name.size() + 1, 0));
         append(name);
         append(std::string_view("\0", 1));
         pad(4);
@@ -94,7 +95,8 @@ private:
     std::uint64_t written_ = 0;
 };
 
-void put_entry(CpioFile &archive, const std::string &name, std::uint32_t inode, const TreeEntry &entry)
+void put_entry(CpioFile &archive, const std::string &name, std::uint32_t inode,
+               const TreeEntry &entry)
 {
     if (std::holds_alternative<TreeDirectory>(entry)) {
         archive.put(name, {.inode = inode, .mode = S_IFDIR | 0755, .links = 2}, {});
@@ -106,7 +108,8 @@ void put_entry(CpioFile &archive, const std::string &name, std::uint32_t inode, 
     } else {
         const auto &file = std::get<TreeFile>(entry);
         const auto *source = std::get_if<fs::path>(&file.content);
-        const std::string content = source ? read_file(*source) : std::get<std::string>(file.content);
+        const std::string content =
+            source ? read_file(*source) : std::get<std::string>(file.content);
         const std::uint32_t mode = S_IFREG | (file.executable ? 0755u : 0644u);
         archive.put(name, {.inode = inode, .mode = mode, .size = content.size()}, content);
     }

@@ -76,7 +76,8 @@ std::optional<std::string_view> ElfFile::section(std::string_view name) const
         const auto candidate = section_header(index);
         if (!candidate)
             return std::nullopt;
-        if (candidate->sh_type == SHT_NOBITS || text_at(names->sh_offset + candidate->sh_name) != name)
+        if (candidate->sh_type == SHT_NOBITS ||
+            text_at(names->sh_offset + candidate->sh_name) != name)
             continue;
         return piece(candidate->sh_offset, candidate->sh_size);
     }

@@ -23,7 +23,8 @@ TreeEntry entry_for(const fs::path &path, const fs::file_status &status)
     case fs::file_type::symlink:
         return TreeSymlink{fs::read_symlink(path).string()};
     default:
-        fail(ErrorKind::usage, "{} is neither a file, a directory nor a link, so it cannot go into a guest",
+        fail(ErrorKind::usage,
+             "{} is neither a file, a directory nor a link, so it cannot go into a guest",
              path.string());
     }
 }
@@ -36,7 +37,8 @@ std::map<std::string, TreeEntry> read_extra(const fs::path &directory)
              directory.string());
     std::map<std::string, TreeEntry> entries;
     std::error_code error;
-    for (fs::recursive_directory_iterator at(directory, error), end; !error && at != end; at.increment(error))
+    for (fs::recursive_directory_iterator at(directory, error), end; !error && at != end;
+         at.increment(error))
         entries[at->path().lexically_relative(directory).string()] =
             entry_for(at->path(), at->symlink_status());
     if (error)
@@ -64,7 +66,8 @@ void add_extra(GuestTree &tree, const fs::path &directory)
         // A tree with a merged /usr has the same links at its top as every guest.
         if (const auto *link = std::get_if<TreeSymlink>(&entry)) {
             const auto place = tree.entries().find(name);
-            const auto *same = place == tree.entries().end() ? nullptr : std::get_if<TreeSymlink>(&place->second);
+            const auto *same =
+                place == tree.entries().end() ? nullptr : std::get_if<TreeSymlink>(&place->second);
             if (same && fs::path("/") / same->target == (fs::path("/") / link->target))
                 continue;
         }

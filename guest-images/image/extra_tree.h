@@ -9,8 +9,8 @@
 
 namespace fencepost::images {
 
-// Files, directories and links, all owned by root in the guest; links are kept as they are. Throws a
-// usage error for anything else, and for what would replace the agent or its settings.
+// Files, directories and links, all owned by root in the guest; links are kept as they are. Throws
+// a usage error for anything else, and for what would replace the agent or its settings.
 void add_extra(GuestTree &tree, const std::filesystem::path &directory);
 
 // Of what add_extra() would take from the directory.

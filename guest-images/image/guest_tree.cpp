@@ -57,7 +57,8 @@ GuestTree::GuestTree()
 void GuestTree::add(const fs::path &path, TreeEntry entry)
 {
     const std::string name = guest_path(path);
-    for (std::size_t slash = name.find('/'); slash != std::string::npos; slash = name.find('/', slash + 1)) {
+    for (std::size_t slash = name.find('/'); slash != std::string::npos;
+         slash = name.find('/', slash + 1)) {
         const auto [parent, made] = entries_.try_emplace(name.substr(0, slash), TreeDirectory());
         if (!made && !std::holds_alternative<TreeDirectory>(parent->second))
             fail(ErrorKind::usage, "/{} cannot be in the guest: /{} is not a directory there", name,

@@ -10,10 +10,10 @@
 
 namespace fencepost::images {
 
-struct TreeDirectory {
-};
+struct TreeDirectory {};
 struct TreeFile {
-    std::variant<std::string, std::filesystem::path> content; // the bytes, or the host file with them
+    std::variant<std::string, std::filesystem::path>
+        content; // the bytes, or the host file with them
     bool executable = false;
 };
 struct TreeSymlink {

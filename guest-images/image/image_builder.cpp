@@ -38,7 +38,9 @@ public:
 
     Manifest run()
     {
-        add_input({.kind = InputKind::recipe, .name = "fencepost", .version = std::to_string(kRecipeVersion)});
+        add_input({.kind = InputKind::recipe,
+                   .name = "fencepost",
+                   .version = std::to_string(kRecipeVersion)});
         // A user's mistake should show before anything is downloaded.
         check_user_inputs();
         if (request_.packages || !request_.kernel)
@@ -52,8 +54,10 @@ public:
         }
         add_modules();
         for (const fs::path &directory : request_.extra) {
-            add_input({.kind = InputKind::extra, .name = directory.filename().string(),
-                       .digest = extra_digest(directory), .path = directory});
+            add_input({.kind = InputKind::extra,
+                       .name = directory.filename().string(),
+                       .digest = extra_digest(directory),
+                       .path = directory});
             add_extra(tree_, directory);
         }
         write();
@@ -66,7 +70,9 @@ private:
     void add_package_inputs(const std::vector<Package> &packages)
     {
         for (const Package &package : packages)
-            add_input({.kind = InputKind::package, .name = package.name, .version = package.version,
+            add_input({.kind = InputKind::package,
+                       .name = package.name,
+                       .version = package.version,
                        .digest = package.digest});
     }
 
@@ -90,8 +96,11 @@ private:
     {
         if (request_.kernel) {
             kernel_ = *request_.kernel;
-            add_input({.kind = InputKind::kernel, .name = kernel_.filename().string(),
-                       .version = manifest_.kernel_release, .digest = file_digest(kernel_), .path = kernel_});
+            add_input({.kind = InputKind::kernel,
+                       .name = kernel_.filename().string(),
+                       .version = manifest_.kernel_release,
+                       .digest = file_digest(kernel_),
+                       .path = kernel_});
         } else {
             const std::vector<Package> packages =
                 kernel_packages(*store_, request_.kernel_package, request_.refresh);
@@ -108,16 +117,18 @@ private:
 
     void add_base()
     {
-        for (const char *directory :
-             {"dev", "etc", "mnt", "proc", "root", "run", "sys", "tmp", "usr/bin", "usr/sbin", "var"})
+        for (const char *directory : {"dev", "etc", "mnt", "proc", "root", "run", "sys", "tmp",
+                                      "usr/bin", "usr/sbin", "var"})
             tree_.add(directory, TreeDirectory());
         // The kernel opens it for PID 1 before anything is mounted.
         tree_.add("dev/console", TreeCharDevice{5, 1});
-        tree_.add("etc/passwd", TreeFile{std::string("root:x:0:0:root:/root:/bin/sh\n"
-                                                     "nobody:x:65534:65534:nobody:/:/bin/false\n")});
+        tree_.add("etc/passwd",
+                  TreeFile{std::string("root:x:0:0:root:/root:/bin/sh\n"
+                                       "nobody:x:65534:65534:nobody:/:/bin/false\n")});
         tree_.add("etc/group", TreeFile{std::string("root:x:0:\nnogroup:x:65534:\n")});
         tree_.add("init", TreeFile{places_.agent, true});
-        add_input({.kind = InputKind::agent, .name = places_.agent.filename().string(),
+        add_input({.kind = InputKind::agent,
+                   .name = places_.agent.filename().string(),
                    .digest = file_digest(places_.agent)});
     }
 
@@ -127,7 +138,9 @@ private:
         if (modules_)
             catalog.add_directory(*modules_);
         if (request_.modules)
-            add_input({.kind = InputKind::modules, .name = "modules", .digest = modules_digest(*modules_),
+            add_input({.kind = InputKind::modules,
+                       .name = "modules",
+                       .digest = modules_digest(*modules_),
                        .path = *modules_});
         std::vector<WantedModule> wanted;
         for (const std::string &name : default_modules())
@@ -152,7 +165,10 @@ private:
             list += add_module(name, *catalog.find(name), parameters) + "\n";
             const fs::path &file = catalog.find(name)->file;
             if (request != asked.end() || request_.modules)
-                add_input({.kind = InputKind::module, .name = name, .digest = file_digest(file), .path = file});
+                add_input({.kind = InputKind::module,
+                           .name = name,
+                           .digest = file_digest(file),
+                           .path = file});
         }
         tree_.add(kModuleList, TreeFile{list});
     }
@@ -169,7 +185,8 @@ private:
             const std::string key = parameter.substr(0, parameter.find('='));
             const std::vector<std::string> &known = module.info.parameters;
             if (std::find(known.begin(), known.end(), key) == known.end())
-                fail(ErrorKind::usage, "the module {} has no parameter {}", module.file.string(), key);
+                fail(ErrorKind::usage, "the module {} has no parameter {}", module.file.string(),
+                     key);
             line += " " + parameter;
         }
         return line;

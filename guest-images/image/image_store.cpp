@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// See image_store.h. An image is made in `.NAME.building` beside its place and exchanged with what is
-// there, under the lock `.NAME.lock`; so a name that does not start with a dot is always a whole image.
+// See image_store.h. An image is made in `.NAME.building` beside its place and exchanged with what
+// is there, under the lock `.NAME.lock`; so a name that does not start with a dot is always a whole
+// image.
 #include "guest-images/image/image_store.h"
 
 #include <algorithm>
@@ -80,7 +81,9 @@ std::string changed_input(const Input &input)
 
 BuildRequest with_absolute_paths(BuildRequest request)
 {
-    const auto make_absolute = [](fs::path &path) { path = fs::weakly_canonical(fs::absolute(path)); };
+    const auto make_absolute = [](fs::path &path) {
+        path = fs::weakly_canonical(fs::absolute(path));
+    };
     if (request.kernel)
         make_absolute(*request.kernel);
     if (request.modules)
@@ -132,7 +135,8 @@ void put_in_place(const fs::path &from, const fs::path &to, const fs::path &asid
 {
     sync_directory(from);
     if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) != 0) {
-        // Nothing there yet, or a file system that cannot exchange: then for a moment there is none.
+        // Nothing there yet, or a file system that cannot exchange: then for a moment there is
+        // none.
         if (fs::exists(to))
             fs::rename(to, aside);
         fs::rename(from, to);
@@ -184,8 +188,8 @@ void check_image_name(const std::string &name)
 {
     constexpr std::size_t kLongest = 100;
     const bool plain = std::all_of(name.begin(), name.end(), [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-               c == '_' || c == '-';
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               c == '.' || c == '_' || c == '-';
     });
     if (name.empty() || name[0] == '.' || name.size() > kLongest || !plain)
         fail(ErrorKind::usage,
@@ -194,7 +198,10 @@ void check_image_name(const std::string &name)
              name, kLongest);
 }
 
-ImageStore::ImageStore(fs::path cache, fs::path agent) : cache_(std::move(cache)), agent_(std::move(agent)) {}
+ImageStore::ImageStore(fs::path cache, fs::path agent)
+    : cache_(std::move(cache)), agent_(std::move(agent))
+{
+}
 
 fs::path ImageStore::agent() const
 {
@@ -206,17 +213,20 @@ Image ImageStore::open(const std::string &name) const
     check_image_name(name);
     const fs::path directory = images_directory() / name;
     return with_io_errors([&] {
-        // A build may put a new image in place between two reads of ours; then the second try is whole.
+        // A build may put a new image in place between two reads of ours; then the second try is
+        // whole.
         for (bool again = false;; again = true) {
             if (!fs::exists(directory))
-                fail(ErrorKind::usage, "there is no guest image '{}': make it with fencepost image build{}",
-                     name, name == kDefaultImage ? "" : " --name " + name);
+                fail(ErrorKind::usage,
+                     "there is no guest image '{}': make it with fencepost image build{}", name,
+                     name == kDefaultImage ? "" : " --name " + name);
             try {
                 return image_from(read_whole_image(directory), directory);
             } catch (const Error &error) {
                 if (again)
                     fail(ErrorKind::guest,
-                         "the guest image '{}' is damaged ({}): make it again with fencepost image build{}",
+                         "the guest image '{}' is damaged ({}): make it again with fencepost image "
+                         "build{}",
                          name, error.what(), name == kDefaultImage ? "" : " --name " + name);
             }
         }
@@ -248,7 +258,8 @@ std::vector<ImageStatus> ImageStore::list() const
 {
     std::vector<ImageStatus> all;
     std::error_code error;
-    for (fs::directory_iterator at(images_directory(), error), end; !error && at != end; at.increment(error)) {
+    for (fs::directory_iterator at(images_directory(), error), end; !error && at != end;
+         at.increment(error)) {
         const std::string name = at->path().filename().string();
         if (name.starts_with('.') || !fs::is_directory(at->path()))
             continue;
@@ -267,8 +278,9 @@ std::vector<ImageStatus> ImageStore::list() const
     }
     if (error && error != std::errc::no_such_file_or_directory)
         fail_errno(fmt::format("cannot read {}", images_directory().string()), error.value());
-    std::sort(all.begin(), all.end(),
-              [](const ImageStatus &a, const ImageStatus &b) { return a.image.name < b.image.name; });
+    std::sort(all.begin(), all.end(), [](const ImageStatus &a, const ImageStatus &b) {
+        return a.image.name < b.image.name;
+    });
     return all;
 }
 
@@ -297,13 +309,13 @@ Image ImageStore::assemble(const BuildRequest &request, const Progress &progress
     const RemovedAtEnd no_building(building);
     const RemovedAtEnd no_replaced(replaced);
     make_directories(building);
-    const Manifest manifest =
-        build_image(request,
-                    {.agent = agent(),
-                     .packages = request.package_directory ? fs::absolute(*request.package_directory)
-                                                           : cache_ / "packages",
-                     .output = building},
-                    progress);
+    const Manifest manifest = build_image(
+        request,
+        {.agent = agent(),
+         .packages = request.package_directory ? fs::absolute(*request.package_directory)
+                                               : cache_ / "packages",
+         .output = building},
+        progress);
     if (const auto reason = stale_reason(manifest))
         fail(ErrorKind::io, "{} while the image was being built: run the command again", *reason);
     put_in_place(building, directory, replaced);

@@ -22,7 +22,7 @@ struct Image {
     std::filesystem::path initrd;
     std::optional<std::filesystem::path> system_map; // when the kernel came with a real one
     std::string kernel_release;
-    std::string digest; // of the kernel and the initrd, whatever they were made from
+    std::string digest;               // of the kernel and the initrd, whatever they were made from
     std::vector<std::string> modules; // in load order
     std::uint64_t kernel_bytes = 0;
     std::uint64_t initrd_bytes = 0;

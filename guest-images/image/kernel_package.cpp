@@ -85,13 +85,15 @@ bool is_real_system_map(const fs::path &file)
 
 } // namespace
 
-std::vector<Package> kernel_packages(const PackageStore &store, const std::string &name, bool refresh)
+std::vector<Package> kernel_packages(const PackageStore &store, const std::string &name,
+                                     bool refresh)
 {
     // The name becomes part of a file name and an argument of apt.
     const auto plain = [](unsigned char c) {
         return std::isalnum(c) || c == '-' || c == '.' || c == '+' || c == '_';
     };
-    if (name.empty() || name[0] == '-' || name[0] == '.' || !std::all_of(name.begin(), name.end(), plain))
+    if (name.empty() || name[0] == '-' || name[0] == '.' ||
+        !std::all_of(name.begin(), name.end(), plain))
         fail(ErrorKind::usage, "'{}' is not the name of a Debian package", name);
     const std::string key = "kernel-" + name;
     if (!refresh) {

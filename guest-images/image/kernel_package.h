@@ -19,7 +19,8 @@ struct PackagedKernel {
 };
 
 // The packages behind `name`, which may be a metapackage that only depends on the current kernel.
-std::vector<Package> kernel_packages(const PackageStore &store, const std::string &name, bool refresh);
+std::vector<Package> kernel_packages(const PackageStore &store, const std::string &name,
+                                     bool refresh);
 
 PackagedKernel find_kernel(const std::vector<Package> &packages);
 

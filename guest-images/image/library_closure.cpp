@@ -32,7 +32,8 @@ public:
             return;
         // The loader is where the program says, and libraries that need it find it in memory.
         if (const auto loader = elf->interpreter())
-            add_soname(fs::path(*loader).filename().string(), fs::path(*loader).relative_path(), file);
+            add_soname(fs::path(*loader).filename().string(), fs::path(*loader).relative_path(),
+                       file);
         for (const std::string &soname : elf->needed())
             add_soname(soname, fs::path(kGuestDirectory) / soname, file);
     }
@@ -94,7 +95,8 @@ fs::path resolve_in_tree(const fs::path &tree, const fs::path &path)
     return {};
 }
 
-LibraryClosure library_closure(const std::vector<fs::path> &roots, const std::vector<std::string> &sonames,
+LibraryClosure library_closure(const std::vector<fs::path> &roots,
+                               const std::vector<std::string> &sonames,
                                const std::vector<fs::path> &trees)
 {
     Search search(trees);

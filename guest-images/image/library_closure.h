@@ -16,8 +16,8 @@ struct LibraryClosure {
     std::map<std::string, std::filesystem::path> missing;
 };
 
-// `roots`: host paths of programs and libraries; what is not ELF needs nothing. `trees` are searched
-// in order, in the loader's default directories.
+// `roots`: host paths of programs and libraries; what is not ELF needs nothing. `trees` are
+// searched in order, in the loader's default directories.
 LibraryClosure library_closure(const std::vector<std::filesystem::path> &roots,
                                const std::vector<std::string> &sonames,
                                const std::vector<std::filesystem::path> &trees);

@@ -59,7 +59,8 @@ BuildRequest request_from(const json &document, const std::string &name)
     request.kernel = optional_path(document.at("kernel"));
     request.modules = optional_path(document.at("modules"));
     for (const json &module : document.at("module_files"))
-        request.module_files.push_back({module.at("file").get<std::string>(), module.at("parameters")});
+        request.module_files.push_back(
+            {module.at("file").get<std::string>(), module.at("parameters")});
     for (const json &directory : document.at("extra"))
         request.extra.emplace_back(directory.get<std::string>());
     request.packages = document.at("packages");
@@ -92,7 +93,10 @@ std::string Manifest::inputs_digest() const
 {
     Digest sum;
     for (const Input &input : inputs)
-        sum.add(json(input.kind).get<std::string>()).add(input.name).add(input.version).add(input.digest);
+        sum.add(json(input.kind).get<std::string>())
+            .add(input.name)
+            .add(input.version)
+            .add(input.digest);
     for (const ManifestModule &module : modules) {
         sum.add(module.name);
         for (const std::string &parameter : module.parameters)
@@ -150,8 +154,8 @@ Manifest read_manifest(const fs::path &directory)
     try {
         const json document = json::parse(read_file(path));
         if (document.at("format_version") != kFormatVersion)
-            fail(ErrorKind::guest, "{} has format version {}, this fencepost reads {}", path.string(),
-                 document.at("format_version").dump(), kFormatVersion);
+            fail(ErrorKind::guest, "{} has format version {}, this fencepost reads {}",
+                 path.string(), document.at("format_version").dump(), kFormatVersion);
         return manifest_from(document);
     } catch (const json::exception &) {
         fail(ErrorKind::guest, "{} is damaged", path.string());

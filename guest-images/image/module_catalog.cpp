@@ -23,7 +23,8 @@ std::vector<fs::path> module_files(const fs::path &directory)
 {
     std::vector<fs::path> files;
     std::error_code error;
-    for (fs::recursive_directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
+    for (fs::recursive_directory_iterator at(directory, error), end; !error && at != end;
+         at.increment(error)) {
         std::error_code ignored;
         if (at->is_regular_file(ignored) && !module_name(at->path()).empty())
             files.push_back(at->path());
@@ -53,7 +54,8 @@ std::string ModuleCatalog::add_file(const fs::path &file)
     if (!fs::exists(file))
         fail(ErrorKind::usage, "there is no module at {}", file.string());
     if (name.empty() || !fs::is_regular_file(file))
-        fail(ErrorKind::usage, "{} is not a kernel module: give a file that ends in .ko", file.string());
+        fail(ErrorKind::usage, "{} is not a kernel module: give a file that ends in .ko",
+             file.string());
     files_[name] = file;
     built_in_.erase(name);
     return name;
@@ -69,11 +71,12 @@ const ModuleCatalog::Module *ModuleCatalog::find(const std::string &name)
     Module module{.file = file->second, .bytes = read_module(file->second), .info = {}};
     module.info = parse_module_info(module.bytes, module.file);
     if (release_.empty())
-        fail(ErrorKind::usage, "the kernel does not state its release, so {} cannot be known to fit it",
+        fail(ErrorKind::usage,
+             "the kernel does not state its release, so {} cannot be known to fit it",
              module.file.string());
     if (module.info.release != release_)
-        fail(ErrorKind::usage, "{} is for kernel {}, but the image's kernel is {}", module.file.string(),
-             module.info.release, release_);
+        fail(ErrorKind::usage, "{} is for kernel {}, but the image's kernel is {}",
+             module.file.string(), module.info.release, release_);
     return &read_.emplace(name, std::move(module)).first->second;
 }
 

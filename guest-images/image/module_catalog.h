@@ -42,7 +42,8 @@ private:
 
 // The directory that holds the modules of this kernel, for what a user may give: the directory
 // itself, or one that has RELEASE or lib/modules/RELEASE in it.
-std::filesystem::path find_modules(const std::filesystem::path &directory, const std::string &release);
+std::filesystem::path find_modules(const std::filesystem::path &directory,
+                                   const std::string &release);
 
 // Of the names of all modules and of what is built in. With the digests of the modules in use, this
 // says whether another look at the directory could find anything new.

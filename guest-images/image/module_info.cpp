@@ -107,8 +107,8 @@ std::string read_module(const fs::path &file)
             continue;
         if (!find_program(program))
             fail(ErrorKind::io, "{} is needed to read {}: install it", program, file.string());
-        CommandResult result =
-            run_command({program, "-dc", fs::absolute(file).string()}, {.output_limit = kLargestModule});
+        CommandResult result = run_command({program, "-dc", fs::absolute(file).string()},
+                                           {.output_limit = kLargestModule});
         if (!result.success())
             fail(ErrorKind::usage, "cannot decompress {}: {}", file.string(), result.last_words());
         return std::move(result.output);
@@ -133,7 +133,8 @@ ModuleInfo parse_module_info(std::string_view bytes, const fs::path &file)
                  std::string_view(entry).substr(equals + 1));
     }
     if (info.release.empty())
-        fail(ErrorKind::usage, "{} does not say which kernel it is for (no vermagic)", file.string());
+        fail(ErrorKind::usage, "{} does not say which kernel it is for (no vermagic)",
+             file.string());
     return info;
 }
 

@@ -31,9 +31,9 @@ struct LoadOrder {
     std::vector<LeftOut> left_out; // wanted, there, and yet of no use
 };
 
-// Every module after all it depends on; otherwise in the order wanted. A wanted module that is built
-// in or absent is no concern; one that lacks a dependency is left out; if it is required, either
-// is a usage error. Soft dependencies are followed where that makes no cycle.
+// Every module after all it depends on; otherwise in the order wanted. A wanted module that is
+// built in or absent is no concern; one that lacks a dependency is left out; if it is required,
+// either is a usage error. Soft dependencies are followed where that makes no cycle.
 LoadOrder load_order(const std::vector<WantedModule> &wanted,
                      const std::function<ModuleNode(const std::string &name)> &lookup);
 

@@ -60,10 +60,11 @@ Selection read_selection(const fs::path &file)
 
 void fail_unknown_package(const std::string &name)
 {
-    fail(ErrorKind::io,
-         "apt knows no package {}: run apt-get update as root; if this is not Debian, give a kernel "
-         "with --kernel or --kernel-package",
-         name);
+    fail(
+        ErrorKind::io,
+        "apt knows no package {}: run apt-get update as root; if this is not Debian, give a kernel "
+        "with --kernel or --kernel-package",
+        name);
 }
 
 PackageStore::PackageStore(fs::path directory, Progress progress)
@@ -96,7 +97,8 @@ std::optional<std::vector<Package>> PackageStore::selection(const std::string &k
     return std::move(made.packages);
 }
 
-void PackageStore::save_selection(const std::string &key, const std::vector<Package> &packages) const
+void PackageStore::save_selection(const std::string &key,
+                                  const std::vector<Package> &packages) const
 {
     json list = json::array();
     for (const Package &package : packages)

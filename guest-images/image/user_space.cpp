@@ -56,8 +56,9 @@ Program find_program_in(const Package &package, const std::string &name)
         const std::string target = fs::is_symlink(whole) ? fs::read_symlink(whole).string() : "";
         return {path, file, target.find('/') == std::string::npos ? target : ""};
     }
-    fail(ErrorKind::guest, "Debian's package {} {} has no program {}; use --refresh for a newer one",
-         package.name, package.version, name);
+    fail(ErrorKind::guest,
+         "Debian's package {} {} has no program {}; use --refresh for a newer one", package.name,
+         package.version, name);
 }
 
 std::vector<Program> programs_of(const std::vector<Package> &packages)
@@ -70,7 +71,8 @@ std::vector<Program> programs_of(const std::vector<Package> &packages)
     return programs;
 }
 
-LibraryClosure libraries_for(const std::vector<Program> &programs, const std::vector<Package> &packages)
+LibraryClosure libraries_for(const std::vector<Program> &programs,
+                             const std::vector<Package> &packages)
 {
     std::vector<fs::path> roots;
     for (const Program &program : programs)
@@ -81,7 +83,8 @@ LibraryClosure libraries_for(const std::vector<Program> &programs, const std::ve
     return library_closure(roots, sonames, trees_of(packages));
 }
 
-// libcom_err.so.2 is in libcom-err2: a package is mostly named after its library, up to the version.
+// libcom_err.so.2 is in libcom-err2: a package is mostly named after its library, up to the
+// version.
 bool is_named_after(const std::string &package, const std::string &soname)
 {
     std::string stem = soname.substr(0, soname.find(".so"));
@@ -92,7 +95,8 @@ bool is_named_after(const std::string &package, const std::string &soname)
 
 // Library packages that have not been tried yet, out of what the packages with a missing library
 // depend on: those named after it, or else all.
-std::set<std::string> next_to_fetch(const std::vector<Package> &packages, const LibraryClosure &closure,
+std::set<std::string> next_to_fetch(const std::vector<Package> &packages,
+                                    const LibraryClosure &closure,
                                     const std::set<std::string> &tried)
 {
     std::set<std::string> likely;
@@ -128,7 +132,8 @@ std::vector<Package> resolve(const PackageStore &store)
             return packages;
         const std::set<std::string> next = next_to_fetch(packages, closure, tried);
         if (next.empty())
-            fail(ErrorKind::guest, "no Debian package was found that has the library {}, which {} needs",
+            fail(ErrorKind::guest,
+                 "no Debian package was found that has the library {}, which {} needs",
                  closure.missing.begin()->first, closure.missing.begin()->second.string());
         tried.insert(next.begin(), next.end());
         for (Package &package : store.fetch({next.begin(), next.end()}, false))
@@ -140,10 +145,12 @@ void add_applets(GuestTree &tree, const Program &busybox)
 {
     const CommandResult list = run_command({busybox.file.string(), "--list"});
     if (!list.success())
-        fail(ErrorKind::io, "{} --list does not work: {}", busybox.file.string(), list.last_words());
+        fail(ErrorKind::io, "{} --list does not work: {}", busybox.file.string(),
+             list.last_words());
     std::istringstream lines(list.output);
     for (std::string name; std::getline(lines, name);) {
-        const bool taken = tree.contains(fs::path("usr/bin") / name) || tree.contains(fs::path("usr/sbin") / name);
+        const bool taken =
+            tree.contains(fs::path("usr/bin") / name) || tree.contains(fs::path("usr/sbin") / name);
         if (!taken)
             tree.add(fs::path("usr/bin") / name, TreeSymlink{"/usr/bin/busybox"});
     }

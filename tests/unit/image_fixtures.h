@@ -66,7 +66,8 @@ inline std::string make_module_for(const std::string &release, const std::string
                                    const std::vector<std::string> &more = {})
 {
     std::vector<std::string> modinfo = {"license=GPL", "depends=" + depends,
-                                        "vermagic=" + release + " SMP preempt mod_unload modversions "};
+                                        "vermagic=" + release +
+                                            " SMP preempt mod_unload modversions "};
     modinfo.insert(modinfo.end(), more.begin(), more.end());
     return make_module(modinfo);
 }

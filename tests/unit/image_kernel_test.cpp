@@ -47,7 +47,11 @@ TEST(Bzimage, ExplainsWhatElseAFileIs)
     far[0x20f] = '\x7f';
     const Refused cases[] = {
         {"empty", "", "is empty"},
-        {"vmlinux", "\x7f" "ELF" + std::string(2000, 'x'), "ELF file (vmlinux)"},
+        {"vmlinux",
+         "\x7f"
+         "ELF" +
+             std::string(2000, 'x'),
+         "ELF file (vmlinux)"},
         {"gzip", "\x1f\x8b" + std::string(2000, 'x'), "gzip"},
         {"short", "MZ", "too short"},
         {"text", std::string(4096, 'x'), "no x86 boot header"},
@@ -62,7 +66,8 @@ TEST(Bzimage, ExplainsWhatElseAFileIs)
     for (const Refused &refused : cases) {
         const std::string message =
             error_of(ErrorKind::usage, [&] { parse_bzimage(refused.bytes, "KERNEL"); });
-        EXPECT_NE(message.find(refused.message), std::string::npos) << refused.what << ": " << message;
+        EXPECT_NE(message.find(refused.message), std::string::npos)
+            << refused.what << ": " << message;
         EXPECT_NE(message.find("KERNEL"), std::string::npos) << refused.what << ": " << message;
     }
 }
@@ -81,10 +86,12 @@ using BzimageFile = ImageTest;
 
 TEST_F(BzimageFile, MissingAndDirectoryAreExplained)
 {
-    EXPECT_NE(error_of(ErrorKind::usage, [&] { read_bzimage(directory_.path() / "none"); }).find("there is no kernel"),
+    EXPECT_NE(error_of(ErrorKind::usage, [&] { read_bzimage(directory_.path() / "none"); })
+                  .find("there is no kernel"),
               std::string::npos);
-    EXPECT_NE(error_of(ErrorKind::usage, [&] { read_bzimage(directory_.path()); }).find("is a directory"),
-              std::string::npos);
+    EXPECT_NE(
+        error_of(ErrorKind::usage, [&] { read_bzimage(directory_.path()); }).find("is a directory"),
+        std::string::npos);
     EXPECT_EQ(read_bzimage(put("bzImage", make_bzimage(kVersion))).release, "6.1.0-test");
 }
 

@@ -32,8 +32,8 @@ TEST(Apt, RecordsAreParsed)
     const PackageRecord &record = records.at("e2fsprogs");
     EXPECT_EQ(record.version, "1:1.47.0-2+b2");
     EXPECT_EQ(record.bytes, 600520u);
-    EXPECT_EQ(record.depends, (std::vector<std::string>{"libblkid1", "libc6", "logsave", "perl", "perl-base",
-                                                        "libstdc++6"}));
+    EXPECT_EQ(record.depends, (std::vector<std::string>{"libblkid1", "libc6", "logsave", "perl",
+                                                        "perl-base", "libstdc++6"}));
     EXPECT_EQ(record.file_name(), "e2fsprogs_1%3a1.47.0-2+b2_amd64.deb");
     EXPECT_EQ(records.at("libc6").bytes, 0u);
 }
@@ -68,7 +68,8 @@ TEST_F(Libraries, WhatIsNotFoundIsNamedWithItsUser)
 {
     put("tree/usr/lib/x86_64-linux-gnu/libc.so.6", "not ELF, needs nothing");
     const fs::path self = "/proc/self/exe";
-    const LibraryClosure closure = library_closure({self}, {"libown.so.1"}, {directory_.path() / "tree"});
+    const LibraryClosure closure =
+        library_closure({self}, {"libown.so.1"}, {directory_.path() / "tree"});
     EXPECT_EQ(closure.libraries.count("usr/lib/x86_64-linux-gnu/libc.so.6"), 1u);
     EXPECT_FALSE(closure.missing.contains("libc.so.6"));
     EXPECT_EQ(closure.missing.at("libstdc++.so.6"), self);

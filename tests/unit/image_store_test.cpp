@@ -27,7 +27,10 @@ protected:
         agent_ = put("agent", "agent");
     }
 
-    BuildResult build() { return store_.build(request_, [](const std::string &) {}); }
+    BuildResult build()
+    {
+        return store_.build(request_, [](const std::string &) {});
+    }
     std::string refusal(ErrorKind kind = ErrorKind::usage)
     {
         return error_of(kind, [&] { build(); });
@@ -61,12 +64,14 @@ TEST_F(Store, GivesTheSameBytesInAnotherCache)
     ImageStore other(directory_.path() / "elsewhere", agent_);
     const BuildResult second = other.build(request_, [](const std::string &) {});
     for (const char *file : {"vmlinuz", "initrd", "manifest.json"})
-        EXPECT_EQ(read_file(first.image.directory / file), read_file(second.image.directory / file)) << file;
+        EXPECT_EQ(read_file(first.image.directory / file), read_file(second.image.directory / file))
+            << file;
 }
 
 TEST_F(Store, TheModuleListIsInTheInitrdWithParameters)
 {
-    request_.module_files = {{put("mine.ko", make_module_for("6.1-test", "xfs", {"parmtype=size:int"})), {"size=7"}}};
+    request_.module_files = {
+        {put("mine.ko", make_module_for("6.1-test", "xfs", {"parmtype=size:int"})), {"size=7"}}};
     const std::string initrd = read_file(build().image.initrd);
     EXPECT_NE(initrd.find("/lib/modules/6.1-test/libcrc32c.ko\n/lib/modules/6.1-test/xfs.ko\n"
                           "/lib/modules/6.1-test/mine.ko size=7\n"),
@@ -127,8 +132,9 @@ TEST_F(Store, UnusedModulesDoNotMatterByContent)
 
 TEST_F(Store, MissingImageSaysWhatToDo)
 {
-    EXPECT_NE(error_of(ErrorKind::usage, [&] { store_.open("mine"); }).find("image build --name mine"),
-              std::string::npos);
+    EXPECT_NE(
+        error_of(ErrorKind::usage, [&] { store_.open("mine"); }).find("image build --name mine"),
+        std::string::npos);
     EXPECT_TRUE(store_.list().empty());
 }
 
@@ -137,7 +143,8 @@ TEST_F(Store, DamageIsSeenAndMended)
     const fs::path directory = build().image.directory;
     const auto damaged = [&] {
         EXPECT_EQ(store_.list().at(0).state, ImageState::damaged);
-        EXPECT_NE(error_of(ErrorKind::guest, [&] { store_.open(); }).find("make it again"), std::string::npos);
+        EXPECT_NE(error_of(ErrorKind::guest, [&] { store_.open(); }).find("make it again"),
+                  std::string::npos);
         EXPECT_FALSE(build().reused);
         EXPECT_EQ(store_.list().at(0).state, ImageState::fresh);
     };
@@ -155,7 +162,11 @@ TEST_F(Store, DamageIsSeenAndMended)
     damaged();
     write_file(directory / "manifest.json", "[");
     damaged();
-    write_file(directory / "manifest.json", "{\"format_version\": 99}");
+    std::string manifest = read_file(directory / "manifest.json");
+    const std::string version = "\"format_version\": 1";
+    ASSERT_NE(manifest.find(version), std::string::npos);
+    write_file(directory / "manifest.json",
+               manifest.replace(manifest.find(version), version.size(), version + "9"));
     damaged();
 }
 

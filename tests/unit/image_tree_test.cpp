@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The guest's root: how it is merged, what a user's tree may do to it, and its archive byte by byte.
+// The guest's root: how it is merged, what a user's tree may do to it, and its archive byte by
+// byte.
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -140,9 +141,9 @@ using Cpio = ImageTest;
 std::string entry(unsigned inode, unsigned mode, unsigned links, const std::string &name,
                   const std::string &content, unsigned major = 0, unsigned minor = 0)
 {
-    std::string text = fmt::format("070701{:08X}{:08X}{:08X}{:08X}{:08X}{:08X}{:08X}{:08X}{:08X}{:08X}{:08X}{:08X}{:08X}",
-                                   inode, mode, 0, 0, links, 0, content.size(), 0, 0, major, minor,
-                                   name.size() + 1, 0);
+    std::string text = fmt::format(
+        "070701{:08X}{:08X}{:08X}{:08X}{:08X}{:08X}{:08X}{:08X}{:08X}{:08X}{:08X}{:08X}{:08X}",
+        inode, mode, 0, 0, links, 0, content.size(), 0, 0, major, minor, name.size() + 1, 0);
     text += name + '\0';
     text.resize((text.size() + 3) / 4 * 4, '\0');
     text += content;
@@ -153,26 +154,37 @@ std::string entry(unsigned inode, unsigned mode, unsigned links, const std::stri
 TEST_F(Cpio, IsExactToTheByte)
 {
     // One entry in plain text, so that the function above is not the only witness.
-    EXPECT_EQ(entry(1, 0100644, 1, "a", "hello"),
-              std::string("070701"
-                          "00000001" "000081A4" "00000000" "00000000" "00000001" "00000000" "00000005"
-                          "00000000" "00000000" "00000000" "00000000" "00000002" "00000000" "a\0hello\0\0\0",
-                          120));
+    EXPECT_EQ(entry(1, 0100644, 1, "a", "hello"), std::string("070701"
+                                                              "00000001"
+                                                              "000081A4"
+                                                              "00000000"
+                                                              "00000000"
+                                                              "00000001"
+                                                              "00000000"
+                                                              "00000005"
+                                                              "00000000"
+                                                              "00000000"
+                                                              "00000000"
+                                                              "00000000"
+                                                              "00000002"
+                                                              "00000000"
+                                                              "a\0hello\0\0\0",
+                                                              120));
     GuestTree tree;
     tree.add("dev/console", TreeCharDevice{5, 1});
     tree.add("etc/file", TreeFile{std::string("hello")});
     tree.add("init", TreeFile{put("agent", "program!"), true});
     const fs::path archive = directory_.path() / "initrd";
     const std::uint64_t size = write_cpio(tree, archive);
-    std::string expected = entry(1, 0120777, 1, "bin", "usr/bin") + entry(2, 040755, 2, "dev", "") +
-                           entry(3, 020600, 1, "dev/console", "", 5, 1) + entry(4, 040755, 2, "etc", "") +
-                           entry(5, 0100644, 1, "etc/file", "hello") +
-                           entry(6, 0100755, 1, "init", "program!") +
-                           entry(7, 0120777, 1, "lib", "usr/lib") + entry(8, 0120777, 1, "lib64", "usr/lib64") +
-                           entry(9, 0120777, 1, "sbin", "usr/sbin") + entry(10, 040755, 2, "usr", "") +
-                           entry(11, 040755, 2, "usr/bin", "") + entry(12, 040755, 2, "usr/lib", "") +
-                           entry(13, 040755, 2, "usr/lib64", "") + entry(14, 040755, 2, "usr/sbin", "") +
-                           entry(0, 0, 1, "TRAILER!!!", "");
+    std::string expected =
+        entry(1, 0120777, 1, "bin", "usr/bin") + entry(2, 040755, 2, "dev", "") +
+        entry(3, 020600, 1, "dev/console", "", 5, 1) + entry(4, 040755, 2, "etc", "") +
+        entry(5, 0100644, 1, "etc/file", "hello") + entry(6, 0100755, 1, "init", "program!") +
+        entry(7, 0120777, 1, "lib", "usr/lib") + entry(8, 0120777, 1, "lib64", "usr/lib64") +
+        entry(9, 0120777, 1, "sbin", "usr/sbin") + entry(10, 040755, 2, "usr", "") +
+        entry(11, 040755, 2, "usr/bin", "") + entry(12, 040755, 2, "usr/lib", "") +
+        entry(13, 040755, 2, "usr/lib64", "") + entry(14, 040755, 2, "usr/sbin", "") +
+        entry(0, 0, 1, "TRAILER!!!", "");
     expected.resize((expected.size() + 511) / 512 * 512, '\0');
     EXPECT_EQ(read_file(archive), expected);
     EXPECT_EQ(size, expected.size());
