@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// `fencepost image`: builds and lists guest images.
+// `fencepost image`, and `fencepost image build`: makes guest images.
 #include "cli/image_verbs.h"
 
 #include <memory>
@@ -17,27 +17,7 @@ namespace {
 using images::BuildRequest;
 using images::BuildResult;
 using images::Image;
-using images::ImageState;
-using images::ImageStatus;
 using images::ImageStore;
-
-double megabytes(std::uint64_t bytes)
-{
-    return static_cast<double>(bytes) / 1e6;
-}
-
-nlohmann::json to_json(const Image &image)
-{
-    return {{"name", image.name},
-            {"directory", image.directory.string()},
-            {"kernel", image.kernel.string()},
-            {"initrd", image.initrd.string()},
-            {"kernel_release", image.kernel_release},
-            {"digest", image.digest},
-            {"modules", image.modules},
-            {"kernel_bytes", image.kernel_bytes},
-            {"initrd_bytes", image.initrd_bytes}};
-}
 
 // As CLI11 fills it: options that are not given stay empty.
 struct BuildOptions {
@@ -72,7 +52,7 @@ void build(const BuildOptions &options, const Context &context)
     });
     const double seconds = stopwatch.seconds();
     if (context.settings.json) {
-        nlohmann::json document = to_json(result.image);
+        nlohmann::json document = image_to_json(result.image);
         document["reused"] = result.reused;
         document["seconds"] = seconds;
         print_json(document);
@@ -83,32 +63,6 @@ void build(const BuildOptions &options, const Context &context)
                image.kernel_release, image.modules.size(), megabytes(image.kernel_bytes),
                megabytes(image.initrd_bytes));
     fmt::print("{} in {}, {:.2f} s\n", result.reused ? "up to date" : "built", image.directory.string(), seconds);
-}
-
-void list(const Context &context)
-{
-    const std::vector<ImageStatus> all = ImageStore(cache_directory()).list();
-    if (context.settings.json) {
-        nlohmann::json document = {{"images", nlohmann::json::array()}};
-        for (const ImageStatus &status : all) {
-            nlohmann::json entry = to_json(status.image);
-            entry["state"] = to_string(status.state);
-            entry["reason"] = status.reason;
-            document["images"].push_back(std::move(entry));
-        }
-        print_json(document);
-        return;
-    }
-    if (all.empty())
-        fmt::print("no images; make one with fencepost image build\n");
-    for (const ImageStatus &status : all) {
-        fmt::print("{:<16} {:<8}", status.image.name, to_string(status.state));
-        if (status.state != ImageState::damaged)
-            fmt::print(" Linux {}, {} modules, {:.1f} MB", status.image.kernel_release,
-                       status.image.modules.size(),
-                       megabytes(status.image.kernel_bytes + status.image.initrd_bytes));
-        fmt::print("{}\n", status.reason.empty() ? "" : " (" + status.reason + ")");
-    }
 }
 
 void add_build(CLI::App &verb, Context &context)
@@ -136,14 +90,26 @@ void add_build(CLI::App &verb, Context &context)
 
 } // namespace
 
+nlohmann::json image_to_json(const Image &image)
+{
+    return {{"name", image.name},
+            {"directory", image.directory.string()},
+            {"kernel", image.kernel.string()},
+            {"initrd", image.initrd.string()},
+            {"kernel_release", image.kernel_release},
+            {"digest", image.digest},
+            {"modules", image.modules},
+            {"kernel_bytes", image.kernel_bytes},
+            {"initrd_bytes", image.initrd_bytes}};
+}
+
 void add_image(CLI::App &app, Context &context)
 {
-    CLI::App *verb = app.add_subcommand("image", "Guest images: kernel, initrd and agent");
+    CLI::App *verb = app.add_subcommand("image", "Guest images and templates: build, list, prune, try");
     verb->require_subcommand(1);
     add_build(*verb, context);
+    add_image_list(*verb, context);
     add_image_try(*verb, context);
-    verb->add_subcommand("list", "Images in the cache, and whether they are up to date")
-        ->callback([&context] { list(context); });
 }
 
 } // namespace fencepost::cli

@@ -244,7 +244,6 @@ TEST(AgentClient, GarbageIsAProtocolLoss)
         encode_message(2, agent::PingReply{"ping 0"}),                    // another request's
         encode_message(1, agent::MountReply()),                           // another type
         encode_message(1, agent::PingReply{"another"}),                   // another echo
-        encode_message(1, Failure{0, "nothing"}),                         // an errno of nothing
         encode_frame(agent::reply_to(agent::MessageType::ping), 1, "zz"), // malformed
         encode_message(0, agent::ProtocolError{"what?"}),
     };
@@ -258,6 +257,24 @@ TEST(AgentClient, GarbageIsAProtocolLoss)
         EXPECT_EQ(loss_of([&] { client.ping(ample()); }), ChannelLoss::protocol);
         EXPECT_EQ(loss_of([&] { client.ping(ample()); }), ChannelLoss::protocol)
             << "must stay lost";
+    }
+}
+
+TEST(AgentClient, AnAnswerOfAnotherKindIsAProtocolLoss)
+{
+    // Each would decode: the same fields under another name, and an errno of nothing.
+    for (const std::string &answer :
+         {encode_message(1, UnmountReply()), encode_message(1, Failure{0, "nothing"})}) {
+        Peer peer;
+        AgentClient client(peer.host_end());
+        peer.play([&](Peer &guest) {
+            guest.receive();
+            guest.send(answer);
+        });
+        EXPECT_EQ(loss_of([&] {
+                      client.mount({"a", "b", "c", ""}, ample());
+                  }),
+                  ChannelLoss::protocol);
     }
 }
 
