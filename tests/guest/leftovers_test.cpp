@@ -41,9 +41,11 @@ int attack(const std::string &backend, int times, unsigned seed)
     std::uniform_real_distribution<double> moment(0, whole * 1.05);
     Counts counts;
     for (int i = 0; i < times; ++i) {
+        const bool gently = i % 4 == 3; // Ctrl-C, which cleans up by itself
+        if (gently)
+            sweep_scratch(cache.path()); // so that whatever is there afterwards is this one's
         ChildProcess child(command, {.environment = options.environment});
         const auto span = std::chrono::milliseconds(static_cast<int>(moment(random) * 1000));
-        const bool gently = i % 4 == 3; // Ctrl-C, which cleans up by itself
         if (child.wait(Deadline::after(span))) {
             ++counts.finished;
         } else {
