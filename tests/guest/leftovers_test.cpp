@@ -26,9 +26,9 @@ int attack(const std::string &backend, int times, unsigned seed)
     const PrivateCache cache;
     const std::string program = built_part("cli", "fencepost").string();
     const std::vector<std::string> command = {program, "-q", "image", "try", "--backend", backend};
-    const CommandOptions options = {.deadline = soon(), .environment = {{"FENCEPOST_CACHE", cache.path().string()}}};
+    const std::map<std::string, std::string> environment = {{"FENCEPOST_CACHE", cache.path().string()}};
     auto must_work = [&] {
-        const CommandResult result = run_command(command, options);
+        const CommandResult result = run_command(command, {.deadline = soon(), .environment = environment});
         if (!result.success())
             fail(ErrorKind::guest, "a run after the kills fails: {}", result.last_words());
     };
@@ -44,7 +44,7 @@ int attack(const std::string &backend, int times, unsigned seed)
         const bool gently = i % 4 == 3; // Ctrl-C, which cleans up by itself
         if (gently)
             sweep_scratch(cache.path()); // so that whatever is there afterwards is this one's
-        ChildProcess child(command, {.environment = options.environment});
+        ChildProcess child(command, {.environment = environment});
         const auto span = std::chrono::milliseconds(static_cast<int>(moment(random) * 1000));
         if (child.wait(Deadline::after(span))) {
             ++counts.finished;
