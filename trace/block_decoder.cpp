@@ -97,7 +97,8 @@ void BlockDecoder::decode(const BlockParts &parts, bool with_values)
     const auto residuals = cursor.take(residual_bytes);
     if (!cursor.done())
         fail(ErrorKind::trace, "bytes are left after its addresses");
-    events_.resize(kMaxBlockEvents);
+    if (events_.size() < count_)
+        events_.resize(count_);
     decode_events(widths, residuals.data());
 
     values_ = {};

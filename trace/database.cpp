@@ -20,6 +20,9 @@ void fail_sqlite(sqlite3 *database, int code)
 {
     const std::string file = file_of(database);
     const std::string reason = database ? sqlite3_errmsg(database) : sqlite3_errstr(code);
+    // The virtual table's own words, which name the file.
+    if (code == SQLITE_CORRUPT_VTAB)
+        fail(ErrorKind::trace, "{}", reason);
     switch (code & 0xff) {
     case SQLITE_NOTADB:
         fail(ErrorKind::trace, "{} is not a trace: it is not a SQLite file", file);
@@ -44,6 +47,17 @@ void fail_sqlite(sqlite3 *database, int code)
     default:
         fail(ErrorKind::trace, "{} cannot be used as a trace: {}", file, reason);
     }
+}
+
+std::string quoted_name(std::string_view name)
+{
+    std::string text = "\"";
+    for (const char c : name) {
+        text += c;
+        if (c == '"')
+            text += c;
+    }
+    return text + "\"";
 }
 
 Statement::Statement(sqlite3 *database, std::string_view sql) : database_(database)

@@ -19,6 +19,9 @@ namespace fencepost::trace {
 // trouble Error(io). The message names the file.
 [[noreturn]] void fail_sqlite(sqlite3 *database, int code);
 
+// An identifier for SQL text.
+std::string quoted_name(std::string_view name);
+
 class Statement {
 public:
     Statement(sqlite3 *database, std::string_view sql);

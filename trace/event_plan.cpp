@@ -77,7 +77,10 @@ struct Bounds {
     {
         if (number < 0)
             return;
-        const std::uint64_t at = static_cast<std::uint64_t>(number) / granularity;
+        auto exact = static_cast<std::uint64_t>(number);
+        exact += code == kAbove;
+        exact -= code == kBelow && exact > 0;
+        const std::uint64_t at = exact / granularity;
         if (code == kEqual || code == kAbove || code == kAtLeast)
             first = std::max(first, at);
         if (code == kEqual || code == kBelow || code == kAtMost)

@@ -11,20 +11,9 @@ namespace fencepost::trace {
 
 namespace {
 
-std::string quoted(const std::string &schema)
-{
-    std::string text = "\"";
-    for (const char c : schema) {
-        text += c;
-        if (c == '"')
-            text += c;
-    }
-    return text + "\"";
-}
-
 std::string block_query(const std::string &schema)
 {
-    const std::string table = quoted(schema) + ".event_block";
+    const std::string table = quoted_name(schema) + ".event_block";
     return "SELECT first_seq, event_count, shapes, lines FROM " + table +
            " WHERE first_seq >= (SELECT coalesce(max(first_seq), 0) FROM " + table +
            " WHERE first_seq <= ?1) AND first_seq <= ?2 AND kinds & ?3"
@@ -34,7 +23,7 @@ std::string block_query(const std::string &schema)
 std::string data_query(const std::string &schema, bool with_values)
 {
     return std::string("SELECT digest, value_digest, positions, ") +
-           (with_values ? "stored_values" : "NULL") + " FROM " + quoted(schema) +
+           (with_values ? "stored_values" : "NULL") + " FROM " + quoted_name(schema) +
            ".event_block WHERE first_seq = ?1";
 }
 

@@ -53,7 +53,10 @@ int guarded(sqlite3_vtab *table, Action &&action) noexcept
         action();
         return SQLITE_OK;
     } catch (const Error &error) {
-        return report(error.kind() == ErrorKind::interrupted ? SQLITE_INTERRUPT : SQLITE_ERROR, error.what());
+        const int code = error.kind() == ErrorKind::trace         ? SQLITE_CORRUPT_VTAB
+                         : error.kind() == ErrorKind::interrupted ? SQLITE_INTERRUPT
+                                                                  : SQLITE_ERROR;
+        return report(code, error.what());
     } catch (const std::bad_alloc &) {
         return SQLITE_NOMEM;
     } catch (const std::exception &error) {
@@ -104,8 +107,7 @@ int close_cursor(sqlite3_vtab_cursor *cursor)
 
 void check_version(const EventTable &table)
 {
-    Statement version(table.database, "SELECT user_version FROM pragma_user_version WHERE schema = ?1");
-    version.bind(1, std::string_view(table.schema));
+    Statement version(table.database, "PRAGMA " + quoted_name(table.schema) + ".user_version");
     if (!version.step() || version.integer(0) != kFormatVersion)
         fail(ErrorKind::trace, "this database is not a trace of format {}", kFormatVersion);
 }

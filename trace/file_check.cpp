@@ -56,6 +56,16 @@ void check_version(Database &database, const fs::path &path)
              path.string(), version, kFormatVersion);
 }
 
+// SQLite itself notices only when a whole page is missing.
+void check_length(Database &database, const fs::path &path)
+{
+    const auto stated = static_cast<std::uint64_t>(database.integer("PRAGMA page_count") *
+                                                   database.integer("PRAGMA page_size"));
+    std::error_code error;
+    if (const auto size = fs::file_size(path, error); !error && size < stated)
+        fail(ErrorKind::trace, "{} is truncated or damaged: it has {} bytes of {}", path.string(), size, stated);
+}
+
 // Names and types of all columns of our tables; a view in place of a table or a computed column
 // shows as a difference.
 std::string layout_of(Database &database)
@@ -98,6 +108,7 @@ Database open_trace(const fs::path &path, OpenFor purpose)
     database.execute("PRAGMA cell_size_check = ON");
     register_event_table(database.get());
     check_version(database, path);
+    check_length(database, path);
     if (layout_of(database) != expected_layout())
         fail(ErrorKind::trace, "{} is damaged: its tables are not those of trace format {}", path.string(),
              kFormatVersion);
