@@ -57,7 +57,11 @@ TEST(KilledRecorder, LeavesAValidPrefix)
         ASSERT_GE(child, 0);
         if (child == 0)
             record(path, events, progress);
-        usleep(static_cast<useconds_t>(random.below(60000)));
+        // Some die while the file is made, the others after a few commits, in the midst of the next.
+        const std::uint64_t until = round % 4 ? 1 + random.below(20 * 701) : 0;
+        while (progress.synced < until)
+            usleep(100);
+        usleep(static_cast<useconds_t>(random.below(until ? 3000 : 30000)));
         kill(child, SIGKILL);
         waitpid(child, nullptr, 0);
         if (!std::filesystem::exists(path)) {
