@@ -11,6 +11,7 @@
 #include "base/files.h"
 #include "random_events.h"
 #include "trace/amendment.h"
+#include "trace/event_table.h"
 
 namespace fencepost::trace {
 namespace {
@@ -100,6 +101,16 @@ TEST_F(TraceFile, FiltersLikeAFullScan)
         for (std::size_t i = 0; i < found.size(); ++i)
             ASSERT_EQ(found[i], events[expected[i]]);
     }
+}
+
+TEST_F(TraceFile, FindsTheOnlyLineOfABlock)
+{
+    const PlainEvent store = {{.address = 6400, .size = 4}, std::vector<std::byte>(4)};
+    write({store}, 1);
+    for (const auto &[range, found] : {std::pair(LineRange{100, 100}, 1u), std::pair(LineRange{99, 100}, 1u),
+                                       std::pair(LineRange{100, 101}, 1u), std::pair(LineRange{0, 99}, 0u),
+                                       std::pair(LineRange{101, UINT64_MAX}, 0u), std::pair(LineRange{}, 1u)})
+        EXPECT_EQ(read({.lines = std::vector{range}}).size(), found) << range.first;
 }
 
 TEST_F(TraceFile, DigestsDependOnEventsNotOnBlocks)
@@ -228,8 +239,22 @@ TEST_F(TraceFile, IsReadableWhileItIsWritten)
 
 TEST_F(TraceFile, ReplacesAnOlderFileAndItsJournal)
 {
-    std::ofstream(path()) << "old";
-    std::ofstream(path("trace.db-journal")) << "old journal";
+    // What a recorder leaves that is killed with half a batch in the file.
+    write({}, 1, "old.db");
+    {
+        Database database(path("old.db"), SQLITE_OPEN_READWRITE);
+        register_event_table(database.get());
+        database.execute("PRAGMA cache_size = 2; BEGIN; UPDATE recording SET outcome = 'rolled back'");
+        Statement insert(database.get(), "INSERT INTO meta VALUES (?1, 'x')");
+        for (std::uint64_t key = 0; key < 20000; ++key)
+            insert.bind(1, std::string_view(std::to_string(key))).run();
+        std::filesystem::copy_file(path("old.db"), path());
+        std::filesystem::copy_file(path("old.db-journal"), path("trace.db-journal"));
+    }
+    ASSERT_GT(std::filesystem::file_size(path("trace.db-journal")), 512u);
+    write(RandomEvents(1).take(5000), 1000);
+    EXPECT_EQ(TraceReader(path()).event_count(), 5000u);
+    EXPECT_FALSE(std::filesystem::exists(path("trace.db-journal")));
     write({}, 1);
     EXPECT_EQ(TraceReader(path()).event_count(), 0u);
     EXPECT_THROW(TraceWriter::open_prepared(path()), Error);

@@ -29,6 +29,17 @@ void make_trace(const fs::path &path, std::size_t events = 3000)
     writer.finish(RecordingState::complete, "");
 }
 
+// Two blocks that differ in nothing but their values.
+void make_store_loop(const fs::path &path)
+{
+    TraceWriter writer = TraceWriter::create(path);
+    EventBuffer buffer(131072);
+    for (std::uint64_t i = 0; i < 131072; ++i)
+        buffer.push_store({.address = (1ull << 32) + i % 65536 * 8, .site = 1, .size = 8}, &i);
+    writer.append(buffer);
+    writer.finish(RecordingState::complete, "");
+}
+
 void alter(const fs::path &path, const char *sql)
 {
     Database database(path, SQLITE_OPEN_READWRITE);
@@ -107,11 +118,11 @@ const Case kCases[] = {
      "the block of events at seq 0 of "},
     {"swapped values",
      [](const fs::path &path) {
-         make_trace(path, 131072);
+         make_store_loop(path);
          alter(path, "UPDATE event_block SET stored_values = (SELECT stored_values FROM event_block WHERE first_seq = 0)"
                      " WHERE first_seq = 65536");
      },
-     "the block of events at seq 65536 of "},
+     "the digest of its values does not match"},
     {"wrong types", [](const fs::path &path) { make_trace(path), alter(path, "UPDATE event_block SET shapes = 12"); },
      "the block of events at seq 0 of "},
     {"event count", [](const fs::path &path) { make_trace(path), alter(path, "UPDATE event_block SET event_count = -1"); },
