@@ -168,16 +168,21 @@ std::optional<ProcessEnd> ChildProcess::wait(Deadline deadline)
     return end_;
 }
 
+std::string last_line(const std::string &text)
+{
+    const auto last = text.find_last_not_of(" \t\r\n");
+    if (last == std::string::npos)
+        return "";
+    const auto newline = text.find_last_of('\n', last);
+    const auto first = newline == std::string::npos ? 0 : newline + 1;
+    return text.substr(first, last - first + 1);
+}
+
 std::string CommandResult::last_words() const
 {
-    for (const std::string *text : {&errors, &output}) {
-        const auto last = text->find_last_not_of(" \t\r\n");
-        if (last == std::string::npos)
-            continue;
-        const auto newline = text->find_last_of('\n', last);
-        const auto first = newline == std::string::npos ? 0 : newline + 1;
-        return text->substr(first, last - first + 1);
-    }
+    for (const std::string *text : {&errors, &output})
+        if (const std::string line = last_line(*text); !line.empty())
+            return line;
     return timed_out ? "no answer in time" : end.describe();
 }
 

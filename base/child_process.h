@@ -53,6 +53,9 @@ private:
     std::optional<ProcessEnd> end_;
 };
 
+// The last non-empty line of a text; empty if there is none.
+std::string last_line(const std::string &text);
+
 struct CommandResult {
     bool timed_out = false;
     ProcessEnd end;

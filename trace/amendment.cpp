@@ -9,17 +9,22 @@ namespace fencepost::trace {
 TraceAmendment::TraceAmendment(const std::filesystem::path &path)
     : database_(open_trace(path, OpenFor::writing)),
       add_symbol_(database_.get(), "INSERT OR REPLACE INTO symbol VALUES (?1,?2,?3,?4,?5)"),
-      locate_site_(database_.get(), "UPDATE site SET symbol = nullif(?2, 0), source_file = nullif(?3, ''),"
-                                    " source_line = nullif(?4, 0) WHERE id = ?1"),
-      locate_frame_(database_.get(), "UPDATE stack_frame SET symbol = nullif(?2, 0), source_file = nullif(?3, ''),"
-                                     " source_line = nullif(?4, 0) WHERE id = ?1")
+      locate_site_(database_.get(),
+                   "UPDATE site SET symbol = nullif(?2, 0), source_file = nullif(?3, ''),"
+                   " source_line = nullif(?4, 0) WHERE id = ?1"),
+      locate_frame_(database_.get(),
+                    "UPDATE stack_frame SET symbol = nullif(?2, 0), source_file = nullif(?3, ''),"
+                    " source_line = nullif(?4, 0) WHERE id = ?1")
 {
     database_.execute("BEGIN IMMEDIATE");
 }
 
 void TraceAmendment::put_meta(std::string_view key, std::string_view value)
 {
-    Statement(database_.get(), "INSERT OR REPLACE INTO meta VALUES (?1, ?2)").bind(1, key).bind(2, value).run();
+    Statement(database_.get(), "INSERT OR REPLACE INTO meta VALUES (?1, ?2)")
+        .bind(1, key)
+        .bind(2, value)
+        .run();
 }
 
 void TraceAmendment::put_symbol(const Symbol &symbol)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What is learned about a recording after it ended: names of code, digests, verdicts on its quality.
+// What is learned about a recording after it ended: names of code, digests, verdicts on its
+// quality.
 #pragma once
 
 #include <filesystem>

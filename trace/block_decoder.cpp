@@ -21,9 +21,15 @@ constexpr std::size_t kShapeLimit = 3 + kMaxBlockEvents * (4 + 3 + 5 + 5);
 constexpr std::size_t kLineLimit = 2 * kMaxBlockEvents * (10 + kWord);
 constexpr std::size_t kPositionLimit = kMaxBlockEvents * (2 + 1 + kWord);
 
-constexpr std::array<std::uint64_t, kWord + 1> kLowBytes = {
-    0,          0xff,         0xffff,         0xffffff,           0xffffffff,
-    0xffffffffff, 0xffffffffffff, 0xffffffffffffff, 0xffffffffffffffff};
+constexpr std::array<std::uint64_t, kWord + 1> kLowBytes = {0,
+                                                            0xff,
+                                                            0xffff,
+                                                            0xffffff,
+                                                            0xffffffff,
+                                                            0xffffffffff,
+                                                            0xffffffffffff,
+                                                            0xffffffffffffff,
+                                                            0xffffffffffffffff};
 
 std::span<const std::uint8_t> as_octets(std::span<const std::byte> bytes)
 {
@@ -106,7 +112,8 @@ void BlockDecoder::decode(const BlockParts &parts, bool with_values)
         return;
     const auto bytes = decompressor_.decompress(parts.stored_values, stored, value_bytes_, kWord);
     if (bytes.size() != stored)
-        fail(ErrorKind::trace, "it has {} bytes of values for stores of {} bytes", bytes.size(), stored);
+        fail(ErrorKind::trace, "it has {} bytes of values for stores of {} bytes", bytes.size(),
+             stored);
     if (Digest().add_bytes(bytes).hex() != parts.value_digest)
         fail(ErrorKind::trace, "the digest of its values does not match");
     fill_values(bytes);

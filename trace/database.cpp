@@ -29,7 +29,8 @@ void fail_sqlite(sqlite3 *database, int code)
     case SQLITE_CORRUPT:
         fail(ErrorKind::trace, "{} is truncated or damaged: SQLite says {}", file, reason);
     case SQLITE_FULL:
-        fail(ErrorKind::io, "cannot write {}: the disk is full; free some space and record again", file);
+        fail(ErrorKind::io, "cannot write {}: the disk is full; free some space and record again",
+             file);
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
         fail(ErrorKind::io, "{} is in use by another process; try again when that has ended", file);
@@ -37,8 +38,8 @@ void fail_sqlite(sqlite3 *database, int code)
     case SQLITE_CANTOPEN:
     case SQLITE_PERM:
     case SQLITE_AUTH:
-        fail(ErrorKind::io, "cannot open {}: {}; check that it and its directory can be written", file,
-             reason);
+        fail(ErrorKind::io, "cannot open {}: {}; check that it and its directory can be written",
+             file, reason);
     case SQLITE_IOERR:
     case SQLITE_NOMEM:
         fail(ErrorKind::io, "cannot read or write {}: {}", file, reason);
@@ -63,7 +64,8 @@ std::string quoted_name(std::string_view name)
 Statement::Statement(sqlite3 *database, std::string_view sql) : database_(database)
 {
     sqlite3_stmt *statement = nullptr;
-    const int code = sqlite3_prepare_v2(database, sql.data(), static_cast<int>(sql.size()), &statement, nullptr);
+    const int code =
+        sqlite3_prepare_v2(database, sql.data(), static_cast<int>(sql.size()), &statement, nullptr);
     statement_.reset(statement);
     check(code);
 }
@@ -147,8 +149,10 @@ std::int64_t Statement::integer(int column) const
 
 std::string_view Statement::text(int column) const
 {
-    const auto *text = reinterpret_cast<const char *>(sqlite3_column_text(statement_.get(), column));
-    return text ? std::string_view(text, static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column)))
+    const auto *text =
+        reinterpret_cast<const char *>(sqlite3_column_text(statement_.get(), column));
+    return text ? std::string_view(text, static_cast<std::size_t>(
+                                             sqlite3_column_bytes(statement_.get(), column)))
                 : std::string_view();
 }
 
@@ -161,7 +165,8 @@ std::optional<std::string> Statement::optional_text(int column) const
 
 std::span<const std::byte> Statement::blob(int column) const
 {
-    const auto *bytes = static_cast<const std::byte *>(sqlite3_column_blob(statement_.get(), column));
+    const auto *bytes =
+        static_cast<const std::byte *>(sqlite3_column_blob(statement_.get(), column));
     const int size = sqlite3_column_bytes(statement_.get(), column);
     return bytes ? std::span(bytes, static_cast<std::size_t>(size)) : std::span<const std::byte>();
 }

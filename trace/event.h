@@ -105,12 +105,14 @@ static_assert(sizeof(Event) == 32);
 
 // The bytes of a store. `wide_values` are those that came with the event; where a reader was told
 // to leave values out, a wide store has none.
-inline std::span<const std::byte> value_of(const Event &event, std::span<const std::byte> wide_values)
+inline std::span<const std::byte> value_of(const Event &event,
+                                           std::span<const std::byte> wide_values)
 {
     if (!event.is_store())
         return {};
     if (event.is_wide_store()) {
-        const bool known = event.value < wide_values.size() && event.size <= wide_values.size() - event.value;
+        const bool known =
+            event.value < wide_values.size() && event.size <= wide_values.size() - event.value;
         return known ? wide_values.subspan(event.value, event.size) : wide_values.first(0);
     }
     return std::as_bytes(std::span(&event.value, 1)).first(event.size);

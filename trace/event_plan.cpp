@@ -127,7 +127,8 @@ void keep_ids(std::optional<std::vector<Id>> &kept, char code, sqlite3_value *ar
     kept = std::move(ids);
 }
 
-void keep_lines(std::optional<std::vector<LineRange>> &kept, int column, char code, sqlite3_value *argument)
+void keep_lines(std::optional<std::vector<LineRange>> &kept, int column, char code,
+                sqlite3_value *argument)
 {
     if (kept)
         return; // one IN list is enough to skip blocks

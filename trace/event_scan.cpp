@@ -146,7 +146,8 @@ bool EventScan::any_shape_matches(std::span<const Event> shapes)
 
 bool EventScan::touches_lines(const Event &event) const
 {
-    const auto range = std::ranges::lower_bound(*filter_.lines, event.first_line(), {}, &LineRange::last);
+    const auto range =
+        std::ranges::lower_bound(*filter_.lines, event.first_line(), {}, &LineRange::last);
     return range != filter_.lines->end() && range->first <= event.last_line();
 }
 

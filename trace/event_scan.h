@@ -25,8 +25,8 @@ inline constexpr std::uint8_t kind_bit(EventKind kind)
 // An event passes when all that is given here holds for it.
 struct EventFilter {
     std::uint64_t first_seq = 0;
-    std::uint64_t last_seq = UINT64_MAX; // inclusive
-    std::uint8_t kinds = kAllKinds;      // kind_bit()s
+    std::uint64_t last_seq = UINT64_MAX;              // inclusive
+    std::uint8_t kinds = kAllKinds;                   // kind_bit()s
     std::optional<std::vector<LineRange>> lines = {}; // it touches one of them
     std::optional<std::vector<SiteId>> sites = {};
     std::optional<std::vector<std::uint16_t>> vcpus = {};

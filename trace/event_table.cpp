@@ -64,7 +64,8 @@ int guarded(sqlite3_vtab *table, Action &&action) noexcept
     }
 }
 
-int connect(sqlite3 *database, void *, int count, const char *const *arguments, sqlite3_vtab **result, char **)
+int connect(sqlite3 *database, void *, int count, const char *const *arguments,
+            sqlite3_vtab **result, char **)
 {
     if (const int code = sqlite3_declare_vtab(database, kEventDeclaration); code != SQLITE_OK)
         return code;
@@ -112,16 +113,17 @@ void check_version(const EventTable &table)
         fail(ErrorKind::trace, "this database is not a trace of format {}", kFormatVersion);
 }
 
-int filter(sqlite3_vtab_cursor *base, int plan_number, const char *plan, int count, sqlite3_value **arguments)
+int filter(sqlite3_vtab_cursor *base, int plan_number, const char *plan, int count,
+           sqlite3_value **arguments)
 {
     auto *cursor = static_cast<EventCursor *>(base);
     return guarded(base->pVtab, [&] {
         const auto &table = *static_cast<EventTable *>(base->pVtab);
         if (!cursor->scan)
             check_version(table);
-        cursor->scan.emplace(
-            table.database, table.schema,
-            planned_filter(plan_number, plan, std::span(arguments, static_cast<std::size_t>(count))));
+        cursor->scan.emplace(table.database, table.schema,
+                             planned_filter(plan_number, plan,
+                                            std::span(arguments, static_cast<std::size_t>(count))));
         cursor->next_block();
     });
 }
@@ -151,7 +153,8 @@ void result_if(sqlite3_context *context, bool holds, std::uint64_t number)
         sqlite3_result_int64(context, static_cast<sqlite3_int64>(number));
 }
 
-void result_value(sqlite3_context *context, const Event &event, std::span<const std::byte> wide_values)
+void result_value(sqlite3_context *context, const Event &event,
+                  std::span<const std::byte> wide_values)
 {
     if (!event.is_store())
         return;
@@ -235,7 +238,8 @@ constexpr sqlite3_module kModule = {
 
 void register_event_table(sqlite3 *database)
 {
-    const int code = sqlite3_create_module_v2(database, "fencepost_event", &kModule, nullptr, nullptr);
+    const int code =
+        sqlite3_create_module_v2(database, "fencepost_event", &kModule, nullptr, nullptr);
     if (code != SQLITE_OK)
         fail_sqlite(database, code);
 }

@@ -44,12 +44,14 @@ int flags_for(const fs::path &path, OpenFor purpose)
 void check_version(Database &database, const fs::path &path)
 {
     if (database.integer("PRAGMA application_id") != kApplicationId)
-        fail(ErrorKind::trace, "{} is not a trace: it is the SQLite file of another program", path.string());
+        fail(ErrorKind::trace, "{} is not a trace: it is the SQLite file of another program",
+             path.string());
     const std::int64_t version = database.integer("PRAGMA user_version");
     if (version > kFormatVersion)
-        fail(ErrorKind::trace,
-             "{} has trace format {}, newer than format {} of this fencepost: use a newer fencepost",
-             path.string(), version, kFormatVersion);
+        fail(
+            ErrorKind::trace,
+            "{} has trace format {}, newer than format {} of this fencepost: use a newer fencepost",
+            path.string(), version, kFormatVersion);
     if (version < kFormatVersion)
         fail(ErrorKind::trace,
              "{} has trace format {}, older than format {} of this fencepost: record it again",
@@ -63,7 +65,8 @@ void check_length(Database &database, const fs::path &path)
                                                    database.integer("PRAGMA page_size"));
     std::error_code error;
     if (const auto size = fs::file_size(path, error); !error && size < stated)
-        fail(ErrorKind::trace, "{} is truncated or damaged: it has {} bytes of {}", path.string(), size, stated);
+        fail(ErrorKind::trace, "{} is truncated or damaged: it has {} bytes of {}", path.string(),
+             size, stated);
 }
 
 // Names and types of all columns of our tables; a view in place of a table or a computed column
@@ -74,8 +77,9 @@ std::string layout_of(Database &database)
     Statement columns(database.get(),
                       "SELECT t.name, t.type, c.name, c.type, c.hidden, c.pk FROM sqlite_schema t,"
                       " pragma_table_xinfo(t.name) c WHERE t.name = ?1 ORDER BY c.cid");
-    for (const char *table : {"meta", "recording", "region", "initial_image", "event_block", "site", "site_count",
-                              "symbol", "stack", "stack_frame", "marker", "data_quality"}) {
+    for (const char *table :
+         {"meta", "recording", "region", "initial_image", "event_block", "site", "site_count",
+          "symbol", "stack", "stack_frame", "marker", "data_quality"}) {
         columns.bind(1, std::string_view(table));
         while (columns.step())
             for (int column = 0; column < 6; ++column)
@@ -110,8 +114,8 @@ Database open_trace(const fs::path &path, OpenFor purpose)
     check_version(database, path);
     check_length(database, path);
     if (layout_of(database) != expected_layout())
-        fail(ErrorKind::trace, "{} is damaged: its tables are not those of trace format {}", path.string(),
-             kFormatVersion);
+        fail(ErrorKind::trace, "{} is damaged: its tables are not those of trace format {}",
+             path.string(), kFormatVersion);
     return database;
 }
 

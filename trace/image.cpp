@@ -54,11 +54,13 @@ void visit_chunks(const Region &region, const fs::path &file, Visit &&visit)
             return; // only a hole is left
         if (data < 0)
             fail_errno(fmt::format("cannot read {}", file.string()));
-        const std::uint64_t skipped = (static_cast<std::uint64_t>(data) - region.file_offset) / kChunk * kChunk;
+        const std::uint64_t skipped =
+            (static_cast<std::uint64_t>(data) - region.file_offset) / kChunk * kChunk;
         at = std::max(at, skipped);
         if (at >= region.size)
             return;
-        const std::size_t size = static_cast<std::size_t>(std::min<std::uint64_t>(kChunk, region.size - at));
+        const std::size_t size =
+            static_cast<std::size_t>(std::min<std::uint64_t>(kChunk, region.size - at));
         for (std::size_t done = 0; done < size;) {
             const ssize_t got = pread(fd.get(), chunk.data() + done, size - done,
                                       static_cast<off_t>(region.file_offset + at + done));
@@ -67,7 +69,8 @@ void visit_chunks(const Region &region, const fs::path &file, Visit &&visit)
             if (got < 0)
                 fail_errno(fmt::format("cannot read {}", file.string()));
             if (got == 0)
-                fail(ErrorKind::io, "{} is shorter than region {} needs", file.string(), region.name);
+                fail(ErrorKind::io, "{} is shorter than region {} needs", file.string(),
+                     region.name);
             done += static_cast<std::size_t>(got);
         }
         visit(at, std::span<const std::byte>(chunk).first(size));
@@ -114,7 +117,8 @@ public:
         std::array<std::byte, kChunkPages / 8> pages = {};
         stored_.clear();
         for (std::size_t page = 0; page * kPage < chunk.size(); ++page) {
-            const auto bytes = chunk.subspan(page * kPage, std::min(kPage, chunk.size() - page * kPage));
+            const auto bytes =
+                chunk.subspan(page * kPage, std::min(kPage, chunk.size() - page * kPage));
             if (is_zero(bytes))
                 continue;
             pages[page / 8] |= static_cast<std::byte>(1u << page % 8);
@@ -139,7 +143,8 @@ public:
             .bind(1, std::uint64_t{region_.id})
             .bind(2, std::string_view(digest_.hex(region_.size)))
             .run();
-        CHECK(sqlite3_changes(database_) == 1, "an initial image of a region that is not in the trace");
+        CHECK(sqlite3_changes(database_) == 1,
+              "an initial image of a region that is not in the trace");
     }
 
 private:
@@ -152,7 +157,8 @@ private:
 };
 
 // Puts one row's pages in their place.
-void unpack_chunk(std::span<std::byte> chunk, std::span<const std::byte> pages, std::span<const std::byte> stored)
+void unpack_chunk(std::span<std::byte> chunk, std::span<const std::byte> pages,
+                  std::span<const std::byte> stored)
 {
     if (pages.size() != kChunkPages / 8)
         fail(ErrorKind::trace, "its page map has {} bytes", pages.size());
@@ -221,8 +227,9 @@ void store_initial_image(sqlite3 *database, const Region &region, const fs::path
 void load_initial_image(sqlite3 *database, const Region &region, std::span<std::byte> bytes)
 {
     CHECK(bytes.size() == region.size, "room of another size than the region");
-    Statement chunks(database, "SELECT offset, pages, digest, data FROM initial_image WHERE region = ?1"
-                               " ORDER BY offset");
+    Statement chunks(database,
+                     "SELECT offset, pages, digest, data FROM initial_image WHERE region = ?1"
+                     " ORDER BY offset");
     chunks.bind(1, std::uint64_t{region.id});
     Decompressor decompressor;
     std::vector<std::byte> buffer;
@@ -234,10 +241,12 @@ void load_initial_image(sqlite3 *database, const Region &region, std::span<std::
             const auto stored = decompressor.decompress(chunks.blob(3), kChunk, buffer);
             if (Digest().add_bytes(stored).hex() != chunks.text(2))
                 fail(ErrorKind::trace, "its digest does not match");
-            unpack_chunk(bytes.subspan(offset, std::min<std::size_t>(kChunk, bytes.size() - offset)), chunks.blob(1),
-                         stored);
+            unpack_chunk(
+                bytes.subspan(offset, std::min<std::size_t>(kChunk, bytes.size() - offset)),
+                chunks.blob(1), stored);
         } catch (const Error &error) {
-            fail(ErrorKind::trace, "the initial image of region {} at offset {} in {} is damaged: {}", region.name,
+            fail(ErrorKind::trace,
+                 "the initial image of region {} at offset {} in {} is damaged: {}", region.name,
                  offset, sqlite3_db_filename(database, "main"), error.what());
         }
     }

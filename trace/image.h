@@ -19,7 +19,8 @@ std::string image_digest(const Region &region, const std::filesystem::path &file
 // For TraceWriter.
 void store_region(sqlite3 *database, const Region &region);
 void store_initial_image(sqlite3 *database, const Region &region, std::span<const std::byte> bytes);
-void store_initial_image(sqlite3 *database, const Region &region, const std::filesystem::path &file);
+void store_initial_image(sqlite3 *database, const Region &region,
+                         const std::filesystem::path &file);
 
 // For TraceReader: `bytes` are as many as the region has, and all zero. Pages that were zero are
 // not touched, so a sparse mapping stays sparse. Damage is an Error(trace).

@@ -74,8 +74,10 @@ std::vector<std::byte> LineSetBuilder::encode(LineRange &bounds)
         while (++i < touched_.size() && touched_[i].page == merged.page)
             merged.lines |= touched_[i].lines;
         if (out.empty())
-            bounds.first = merged.page * kPageLines + static_cast<unsigned>(std::countr_zero(merged.lines));
-        bounds.last = merged.page * kPageLines + 63 - static_cast<unsigned>(std::countl_zero(merged.lines));
+            bounds.first =
+                merged.page * kPageLines + static_cast<unsigned>(std::countr_zero(merged.lines));
+        bounds.last =
+            merged.page * kPageLines + 63 - static_cast<unsigned>(std::countl_zero(merged.lines));
         put_page(out, merged.page - previous, merged.lines);
         previous = merged.page;
     }

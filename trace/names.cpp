@@ -14,11 +14,13 @@ constexpr std::array<std::string_view, kEventKinds> kKindNames = {"store", "nt_s
 constexpr std::string_view kStoreNames[] = {"plain"};
 constexpr std::string_view kNtStoreNames[] = {"movnt", "maskmov", "movdir"};
 constexpr std::string_view kFlushNames[] = {"clflush", "clflushopt", "clwb", "wbinvd", "wbnoinvd"};
-constexpr std::string_view kFenceNames[] = {
-    "sfence", "mfence", "lock_rmw", "xchg", "lfence", "cpuid", "iret", "serialize", "other_serialising"};
+constexpr std::string_view kFenceNames[] = {"sfence", "mfence",    "lock_rmw",
+                                            "xchg",   "lfence",    "cpuid",
+                                            "iret",   "serialize", "other_serialising"};
 constexpr std::string_view kMarkerNames[] = {
-    "op_begin",   "op_end",        "checkpoint",   "epoch",         "strand_begin", "strand_end", "range",
-    "record_on",  "record_off",    "syscall_enter", "syscall_exit", "process_start", "process_end", "note"};
+    "op_begin",     "op_end",        "checkpoint",  "epoch",      "strand_begin",
+    "strand_end",   "range",         "record_on",   "record_off", "syscall_enter",
+    "syscall_exit", "process_start", "process_end", "note"};
 static_assert(std::size(kFenceNames) == static_cast<unsigned>(FenceKind::other_serialising) + 1);
 static_assert(std::size(kMarkerNames) == static_cast<unsigned>(MarkerKind::note) + 1);
 

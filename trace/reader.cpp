@@ -40,7 +40,8 @@ std::vector<std::uint64_t> numbers_in(std::string_view json)
     std::vector<std::uint64_t> numbers;
     for (std::size_t at = 1; at < json.size();) {
         std::int64_t number;
-        const auto [end, error] = std::from_chars(json.data() + at, json.data() + json.size(), number);
+        const auto [end, error] =
+            std::from_chars(json.data() + at, json.data() + json.size(), number);
         if (error != std::errc())
             break;
         numbers.push_back(static_cast<std::uint64_t>(number));
@@ -63,9 +64,11 @@ TraceReader::TraceReader(const std::filesystem::path &path)
 
 void TraceReader::read_recording()
 {
-    Statement row(database_.get(), "SELECT state, event_count, event_digest, effect_digest, outcome FROM recording");
+    Statement row(database_.get(),
+                  "SELECT state, event_count, event_digest, effect_digest, outcome FROM recording");
     if (!row.step())
-        fail(ErrorKind::trace, "{} is damaged: it does not say how far the recording got", path_.string());
+        fail(ErrorKind::trace, "{} is damaged: it does not say how far the recording got",
+             path_.string());
     recording_ = {.state = named(row.text(0), RecordingState::truncated, path_),
                   .event_count = row.number(1),
                   .event_digest = std::string(row.text(2)),
@@ -76,20 +79,23 @@ void TraceReader::read_recording()
 // A missing block would otherwise pass for events that did not happen.
 void TraceReader::check_blocks() const
 {
-    Statement blocks(database_.get(), "SELECT first_seq, event_count FROM event_block ORDER BY first_seq");
+    Statement blocks(database_.get(),
+                     "SELECT first_seq, event_count FROM event_block ORDER BY first_seq");
     std::uint64_t expected = 0;
     while (blocks.step()) {
         if (blocks.number(0) != expected)
-            fail(ErrorKind::trace, "{} is damaged: the events from seq {} are missing", path_.string(), expected);
+            fail(ErrorKind::trace, "{} is damaged: the events from seq {} are missing",
+                 path_.string(), expected);
         const std::uint64_t count = blocks.number(1);
         if (count == 0 || count > kMaxBlockEvents)
-            fail(ErrorKind::trace, "the block of events at seq {} of {} is damaged: it claims {} events", expected,
+            fail(ErrorKind::trace,
+                 "the block of events at seq {} of {} is damaged: it claims {} events", expected,
                  path_.string(), count);
         expected += count;
     }
     if (expected != recording_.event_count)
-        fail(ErrorKind::trace, "{} is damaged: it has {} events and claims {}", path_.string(), expected,
-             recording_.event_count);
+        fail(ErrorKind::trace, "{} is damaged: it has {} events and claims {}", path_.string(),
+             expected, recording_.event_count);
 }
 
 EventScan TraceReader::scan(EventFilter filter) const
@@ -112,8 +118,9 @@ std::map<std::string, std::string> TraceReader::meta() const
 std::vector<Region> TraceReader::regions() const
 {
     std::vector<Region> regions;
-    Statement row(database_.get(), "SELECT id, name, base, size, file, file_offset, initial_digest, final_digest"
-                                   " FROM region ORDER BY id");
+    Statement row(database_.get(),
+                  "SELECT id, name, base, size, file, file_offset, initial_digest, final_digest"
+                  " FROM region ORDER BY id");
     while (row.step()) {
         regions.push_back({.id = static_cast<RegionId>(row.integer(0)),
                            .name = std::string(row.text(1)),
@@ -126,7 +133,8 @@ std::vector<Region> TraceReader::regions() const
         const Region &region = regions.back();
         constexpr std::uint64_t kLimit = std::uint64_t{1} << 52; // x86-64 physical addresses
         if (region.base > kLimit || region.size > kLimit || region.file_offset > kLimit)
-            fail(ErrorKind::trace, "{} is damaged: region {} is beyond physical memory", path_.string(), region.name);
+            fail(ErrorKind::trace, "{} is damaged: region {} is beyond physical memory",
+                 path_.string(), region.name);
     }
     return regions;
 }
@@ -135,7 +143,8 @@ std::vector<SiteRow> TraceReader::sites() const
 {
     std::vector<SiteRow> sites;
     Statement row(database_.get(),
-                  "SELECT id, pc, privilege, address_space, module, instruction, disassembly, symbol, source_file,"
+                  "SELECT id, pc, privilege, address_space, module, instruction, disassembly, "
+                  "symbol, source_file,"
                   " source_line, stores, nt_stores, flushes, fences, loads, volatile_flushes"
                   " FROM site LEFT JOIN site_count ON site_count.site = site.id ORDER BY id");
     while (row.step())
@@ -159,7 +168,9 @@ std::vector<SiteRow> TraceReader::sites() const
 std::vector<Symbol> TraceReader::symbols() const
 {
     std::vector<Symbol> symbols;
-    for (Statement row(database_.get(), "SELECT id, name, module, address, size FROM symbol ORDER BY id"); row.step();)
+    for (Statement row(database_.get(),
+                       "SELECT id, name, module, address, size FROM symbol ORDER BY id");
+         row.step();)
         symbols.push_back({.id = static_cast<std::uint32_t>(row.integer(0)),
                            .name = std::string(row.text(1)),
                            .module = std::string(row.text(2)),
@@ -171,7 +182,8 @@ std::vector<Symbol> TraceReader::symbols() const
 std::vector<Stack> TraceReader::stacks() const
 {
     std::vector<Stack> stacks;
-    for (Statement row(database_.get(), "SELECT id, parent, frame FROM stack ORDER BY id"); row.step();)
+    for (Statement row(database_.get(), "SELECT id, parent, frame FROM stack ORDER BY id");
+         row.step();)
         stacks.push_back({.id = static_cast<StackId>(row.integer(0)),
                           .parent = static_cast<StackId>(row.integer(1)),
                           .frame = static_cast<std::uint32_t>(row.integer(2))});
@@ -181,8 +193,10 @@ std::vector<Stack> TraceReader::stacks() const
 std::vector<StackFrameRow> TraceReader::stack_frames() const
 {
     std::vector<StackFrameRow> frames;
-    Statement row(database_.get(), "SELECT id, pc, privilege, address_space, module, symbol, source_file, source_line"
-                                   " FROM stack_frame ORDER BY id");
+    Statement row(
+        database_.get(),
+        "SELECT id, pc, privilege, address_space, module, symbol, source_file, source_line"
+        " FROM stack_frame ORDER BY id");
     while (row.step())
         frames.push_back({.frame = {.id = static_cast<std::uint32_t>(row.integer(0)),
                                     .pc = row.number(1),
@@ -196,7 +210,8 @@ std::vector<StackFrameRow> TraceReader::stack_frames() const
 std::vector<DataQuality> TraceReader::data_quality() const
 {
     std::vector<DataQuality> counters;
-    Statement row(database_.get(), "SELECT name, value, severity, meaning FROM data_quality ORDER BY name");
+    Statement row(database_.get(),
+                  "SELECT name, value, severity, meaning FROM data_quality ORDER BY name");
     while (row.step())
         counters.push_back({.name = std::string(row.text(0)),
                             .value = row.integer(1),
@@ -205,13 +220,14 @@ std::vector<DataQuality> TraceReader::data_quality() const
     return counters;
 }
 
-void TraceReader::for_each_marker(const std::function<void(const MarkerRow &)> &visit, std::uint64_t first_seq,
-                                  std::uint64_t last_seq) const
+void TraceReader::for_each_marker(const std::function<void(const MarkerRow &)> &visit,
+                                  std::uint64_t first_seq, std::uint64_t last_seq) const
 {
     if (recording_.event_count == 0)
         return;
-    Statement row(database_.get(), "SELECT seq, kind, number, result, process, arguments, text FROM marker"
-                                   " WHERE seq BETWEEN ?1 AND ?2 ORDER BY seq");
+    Statement row(database_.get(),
+                  "SELECT seq, kind, number, result, process, arguments, text FROM marker"
+                  " WHERE seq BETWEEN ?1 AND ?2 ORDER BY seq");
     row.bind(1, std::min<std::uint64_t>(first_seq, INT64_MAX))
         .bind(2, std::min<std::uint64_t>(last_seq, recording_.event_count - 1));
     while (row.step())

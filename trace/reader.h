@@ -50,14 +50,14 @@ public:
 
     std::map<std::string, std::string> meta() const;
     std::vector<Region> regions() const;
-    std::vector<SiteRow> sites() const;   // by id
-    std::vector<Symbol> symbols() const;  // by id
-    std::vector<Stack> stacks() const;    // by id
+    std::vector<SiteRow> sites() const;  // by id
+    std::vector<Symbol> symbols() const; // by id
+    std::vector<Stack> stacks() const;   // by id
     std::vector<StackFrameRow> stack_frames() const;
     std::vector<DataQuality> data_quality() const;
     // In order of seq, first and last included.
-    void for_each_marker(const std::function<void(const MarkerRow &)> &visit, std::uint64_t first_seq = 0,
-                         std::uint64_t last_seq = UINT64_MAX) const;
+    void for_each_marker(const std::function<void(const MarkerRow &)> &visit,
+                         std::uint64_t first_seq = 0, std::uint64_t last_seq = UINT64_MAX) const;
     // `bytes`: as many as the region has, all zero.
     void load_initial_image(const Region &region, std::span<std::byte> bytes) const;
 

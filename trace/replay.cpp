@@ -22,12 +22,13 @@ std::size_t apply(const RegionImage &image, const Event &event, std::span<const 
     const std::uint64_t end = std::min(event.address + bytes.size(), region.base + region.size);
     if (begin >= end)
         return 0;
-    std::memcpy(image.bytes.data() + (begin - region.base), bytes.data() + (begin - event.address), end - begin);
+    std::memcpy(image.bytes.data() + (begin - region.base), bytes.data() + (begin - event.address),
+                end - begin);
     return end - begin;
 }
 
-void compare_region(const RegionImage &replayed, std::span<const std::byte> actual, std::size_t limit,
-                    Comparison &comparison)
+void compare_region(const RegionImage &replayed, std::span<const std::byte> actual,
+                    std::size_t limit, Comparison &comparison)
 {
     const std::span<const std::byte> expected = replayed.bytes;
     for (std::size_t page = 0; page < expected.size(); page += kPage) {
@@ -66,7 +67,8 @@ void find_last_writers(const TraceReader &reader, std::vector<LineDifference> &d
 
 } // namespace
 
-ReplayCounts replay_onto(const TraceReader &reader, std::span<const RegionImage> images, std::uint64_t last_seq)
+ReplayCounts replay_onto(const TraceReader &reader, std::span<const RegionImage> images,
+                         std::uint64_t last_seq)
 {
     for (const RegionImage &image : images)
         CHECK(image.bytes.size() == image.region.size, "an image of another size than its region");

@@ -56,6 +56,7 @@ struct Comparison {
 // `actual` has the same regions in the same order. Only when there are differences is the trace
 // read again, for the last writers of those that are listed.
 Comparison compare_images(const TraceReader &reader, std::span<const RegionImage> replayed,
-                          std::span<const std::span<const std::byte>> actual, std::size_t limit = 16);
+                          std::span<const std::span<const std::byte>> actual,
+                          std::size_t limit = 16);
 
 } // namespace fencepost::trace

@@ -16,7 +16,8 @@ constexpr std::size_t kFirstSlots = 1024;
 
 bool is_well_formed(const Event &event)
 {
-    if (event.subkind >= subkind_count(event.kind) || (event.flags & ~kKnownEventFlags) || event.reserved)
+    if (event.subkind >= subkind_count(event.kind) || (event.flags & ~kKnownEventFlags) ||
+        event.reserved)
         return false;
     if (event.is_store() || event.kind == EventKind::load)
         return event.size >= 1 && event.size <= kMaxStoreBytes;
@@ -45,7 +46,8 @@ std::uint32_t ShapeTable::find_or_add(const Key &key, const Event &event)
     for (; slots_[slot]; slot = (slot + 1) & (slots_.size() - 1))
         if (keys_[slots_[slot] - 1] == key)
             return slots_[slot] - 1;
-    CHECK(is_well_formed(event), "an event whose kind, subkind, size and flags do not fit together");
+    CHECK(is_well_formed(event),
+          "an event whose kind, subkind, size and flags do not fit together");
     Event shape = event;
     shape.address = 0;
     shape.value = 0;

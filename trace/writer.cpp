@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// See writer.h. While recording nothing waits for the disk: the operating system keeps what a killed
-// process has committed. finish() waits, so that a file that says `complete` is, even after a power cut.
+// See writer.h. While recording nothing waits for the disk: the operating system keeps what a
+// killed process has committed. finish() waits, so that a file that says `complete` is, even after
+// a power cut.
 #include "trace/writer.h"
 
 #include <unordered_map>
@@ -94,19 +95,24 @@ struct TraceWriter::State {
 
 TraceWriter::State::State(Database opened)
     : database(std::move(opened)),
-      add_block(database.get(), "INSERT INTO event_block VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11)"),
+      add_block(database.get(),
+                "INSERT INTO event_block VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11)"),
       add_marker(database.get(), "INSERT INTO marker VALUES (?1,?2,?3,?4,?5,?6,?7)"),
-      add_site(database.get(), "INSERT OR REPLACE INTO site (id, pc, privilege, address_space, module,"
-                               " instruction, disassembly) VALUES (?1,?2,?3,?4,?5,?6,?7)"),
-      add_frame(database.get(), "INSERT OR REPLACE INTO stack_frame (id, pc, privilege, address_space,"
-                                " module) VALUES (?1,?2,?3,?4,?5)"),
+      add_site(database.get(),
+               "INSERT OR REPLACE INTO site (id, pc, privilege, address_space, module,"
+               " instruction, disassembly) VALUES (?1,?2,?3,?4,?5,?6,?7)"),
+      add_frame(database.get(),
+                "INSERT OR REPLACE INTO stack_frame (id, pc, privilege, address_space,"
+                " module) VALUES (?1,?2,?3,?4,?5)"),
       add_stack(database.get(), "INSERT OR REPLACE INTO stack VALUES (?1, nullif(?2, 0), ?3)"),
       set_counts(database.get(), "INSERT OR REPLACE INTO site_count VALUES (?1,?2,?3,?4,?5,?6,?7)"),
-      set_recording(database.get(), "UPDATE recording SET state = ?1, event_count = ?2, event_digest = ?3,"
-                                    " effect_digest = ?4, outcome = ?5")
+      set_recording(database.get(),
+                    "UPDATE recording SET state = ?1, event_count = ?2, event_digest = ?3,"
+                    " effect_digest = ?4, outcome = ?5")
 {
     sqlite3_busy_timeout(database.get(), kBusyMilliseconds);
-    // A batch fits in the cache, so a reader is shut out only while the batch is copied to the file.
+    // A batch fits in the cache, so a reader is shut out only while the batch is copied to the
+    // file.
     database.execute("PRAGMA synchronous = OFF; PRAGMA cache_size = -16384");
 }
 
@@ -233,7 +239,8 @@ TraceWriter TraceWriter::open_prepared(const fs::path &path)
 {
     Database database = open_trace(path, OpenFor::writing);
     if (database.integer("SELECT count(*) FROM recording WHERE state = 'prepared'") != 1)
-        fail(ErrorKind::trace, "{} already holds a recording; record to another file", path.string());
+        fail(ErrorKind::trace, "{} already holds a recording; record to another file",
+             path.string());
     return TraceWriter(std::make_unique<State>(std::move(database)));
 }
 

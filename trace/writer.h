@@ -14,8 +14,8 @@ namespace fencepost::trace {
 // One thread at a time. Events come in order through append(); rows about sites, stacks and the
 // rest may come before or after the events that name them. Everything is committed in batches, at
 // sync() and at finish(): a killed recorder leaves a file that is valid up to its last batch and
-// whose state is `running`. Failures are Error(io), for example on a full disk; after one, the writer
-// is good for nothing but its destructor, and the file keeps what was committed.
+// whose state is `running`. Failures are Error(io), for example on a full disk; after one, the
+// writer is good for nothing but its destructor, and the file keeps what was committed.
 class TraceWriter {
 public:
     // A new file, put in its place only once it is a valid trace; an existing one is replaced.

@@ -39,7 +39,10 @@ public:
 private:
     static Event store(EventKind kind, SiteId site, std::uint64_t address, unsigned size)
     {
-        return {.address = address, .site = site, .kind = kind, .size = static_cast<std::uint8_t>(size)};
+        return {.address = address,
+                .site = site,
+                .kind = kind,
+                .size = static_cast<std::uint8_t>(size)};
     }
 
     std::uint64_t free_page() { return kBase + (16 << 20) + random_() % 28000 * 4096; }
@@ -51,7 +54,8 @@ private:
         std::array<std::uint64_t, 512> content;
         fill(content);
         for (unsigned i = 0; i < 512; ++i)
-            buffer.push_store(store(EventKind::nt_store, 100 + i % 8, page + i * 8, 8), &content[i]);
+            buffer.push_store(store(EventKind::nt_store, 100 + i % 8, page + i * 8, 8),
+                              &content[i]);
     }
 
     // rep stosq, then a flush of every line.
@@ -62,7 +66,8 @@ private:
         for (unsigned i = 0; i < 512; ++i)
             buffer.push_store(store(EventKind::store, 120, page + i * 8, 8), &zero);
         for (unsigned line = 0; line < 64; ++line)
-            buffer.push({.address = page + line * 64, .site = 121, .kind = EventKind::flush, .subkind = 2});
+            buffer.push(
+                {.address = page + line * 64, .site = 121, .kind = EventKind::flush, .subkind = 2});
     }
 
     // rep movsq of a metadata block, itself sparse.
@@ -85,16 +90,20 @@ private:
             for (unsigned field = 0; field < 6 + path % 4; ++field) {
                 static constexpr unsigned kSizes[] = {8, 4, 2, 8, 4, 1, 16, 8, 4, 8};
                 const std::uint64_t words[2] = {field % 3 ? random_() % 5000 : clock_ += 137, 0};
-                buffer.push_store(store(EventKind::store, 400 + path * 16 + field, inode + field * 16, kSizes[field]), words);
+                buffer.push_store(store(EventKind::store, 400 + path * 16 + field,
+                                        inode + field * 16, kSizes[field]),
+                                  words);
             }
-            buffer.push({.address = inode, .site = 700 + path, .kind = EventKind::flush, .subkind = 1});
+            buffer.push(
+                {.address = inode, .site = 700 + path, .kind = EventKind::flush, .subkind = 1});
         }
     }
 
     void fill(std::array<std::uint64_t, 512> &content)
     {
-        static constexpr std::string_view kWords[] = {"the ", "store ", "of ", "a ", "line ", "fence ", "and ", "then ",
-                                                      "nothing ", "file ", "0123 ", "write\n", "data ", "page "};
+        static constexpr std::string_view kWords[] = {
+            "the ",  "store ",   "of ",   "a ",    "line ",   "fence ", "and ",
+            "then ", "nothing ", "file ", "0123 ", "write\n", "data ",  "page "};
         if (data_ == FileData::incompressible) {
             for (std::uint64_t &word : content)
                 word = random_();

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Measures the trace file against its budgets: trace_bench [EVENTS_IN_MILLIONS…]
+// Measures the trace file against its budgets: trace_bench [--smoke | EVENTS_IN_MILLIONS…]
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <functional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <time.h>
 
@@ -59,7 +61,9 @@ double scan_trace(const TraceReader &reader, const EventFilter &filter)
     const double start = cpu_seconds();
     std::uint64_t sum = 0;
     EventScan scan = reader.scan(filter);
-    scan.for_each([&](std::uint64_t seq, const Event &event, auto) { sum += seq ^ event.address ^ event.value; });
+    scan.for_each([&](std::uint64_t seq, const Event &event, auto) {
+        sum += seq ^ event.address ^ event.value;
+    });
     volatile std::uint64_t used = sum;
     (void)used;
     return cpu_seconds() - start;
@@ -84,10 +88,12 @@ void measure(std::uint64_t millions)
     const auto events = static_cast<double>(reader.event_count());
     const double reading = scan_trace(reader, {});
     const double without_values = scan_trace(reader, {.with_values = false});
-    std::printf("%6.1f M events  writer %6.2f M/s  reader %6.1f M/s  without values %6.1f M/s  %5.2f bytes/event"
-                "  peak memory %zu MiB writing, %zu MiB after reading\n",
-                events / 1e6, events / writing / 1e6, events / reading / 1e6, events / without_values / 1e6,
-                static_cast<double>(std::filesystem::file_size(path)) / events, writer_peak, peak_mib());
+    std::printf(
+        "%6.1f M events  writer %6.2f M/s  reader %6.1f M/s  without values %6.1f M/s  %5.2f "
+        "bytes/event"
+        "  peak memory %zu MiB writing, %zu MiB after reading\n",
+        events / 1e6, events / writing / 1e6, events / reading / 1e6, events / without_values / 1e6,
+        static_cast<double>(std::filesystem::file_size(path)) / events, writer_peak, peak_mib());
     if (millions < 10)
         return;
     const auto middle = reader.event_count() / 2;
@@ -99,7 +105,8 @@ void measure(std::uint64_t millions)
     const std::pair<const char *, std::string> queries[] = {
         {"one seq", "SELECT * FROM event WHERE seq = " + std::to_string(middle)},
         {"one line of file data", "SELECT * FROM event WHERE line = " + std::to_string(line)},
-        {"an untouched line", "SELECT * FROM event WHERE line = " + std::to_string(FileSystemEvents::kBase / 64 + 2'000'000)},
+        {"an untouched line", "SELECT * FROM event WHERE line = " +
+                                  std::to_string(FileSystemEvents::kBase / 64 + 2'000'000)},
         {"fences of one site", "SELECT count(*) FROM event WHERE kind = 'fence' AND site = 900"},
         {"count(*)", "SELECT count(*) FROM event"},
         {"count by site", "SELECT site, count(*) FROM event GROUP BY site"},
@@ -110,21 +117,27 @@ void measure(std::uint64_t millions)
         std::printf("    %-26s %9.2f ms\n", name, query(reader, sql));
 }
 
+void measure_incompressible()
+{
+    const TemporaryDirectory directory(std::filesystem::temp_directory_path(), "trace_bench");
+    const auto path = directory.path() / "trace.db";
+    const double writing = write_trace(path, 1'000'000, FileData::incompressible);
+    std::printf("incompressible file data: writer %.2f M/s, %.2f bytes/event\n", 1 / writing,
+                static_cast<double>(std::filesystem::file_size(path)) / 1e6);
+}
+
 } // namespace
 } // namespace fencepost::trace
 
 int main(int argc, char **argv)
 {
     using namespace fencepost::trace;
-    if (argc == 1)
-        for (const std::uint64_t millions : {1, 10})
+    const std::vector<std::string_view> arguments(argv + 1, argv + argc);
+    if (arguments.empty())
+        for (const std::uint64_t millions : {1, 10, 50})
             measure(millions);
-    for (int i = 1; i < argc; ++i)
-        measure(std::strtoull(argv[i], nullptr, 10));
-    const fencepost::TemporaryDirectory directory(std::filesystem::temp_directory_path(), "trace_bench");
-    const auto path = directory.path() / "trace.db";
-    const double writing = write_trace(path, 1'000'000, FileData::incompressible);
-    std::printf("incompressible file data: writer %.2f M/s, %.2f bytes/event\n", 1 / writing,
-                static_cast<double>(std::filesystem::file_size(path)) / 1e6);
+    for (const std::string_view argument : arguments)
+        measure(argument == "--smoke" ? 1 : std::strtoull(argument.data(), nullptr, 10));
+    measure_incompressible();
     return 0;
 }

@@ -23,15 +23,20 @@ namespace {
 std::string valid_trace(const std::filesystem::path &path)
 {
     TraceWriter writer = TraceWriter::create(path);
-    const Region region = {.id = 1, .name = "pmem0", .base = 1 << 20, .size = 1 << 16, .file = "pm"};
+    const Region region = {
+        .id = 1, .name = "pmem0", .base = 1 << 20, .size = 1 << 16, .file = "pm"};
     writer.put_region(region);
     writer.put_initial_image(region, std::vector<std::byte>(region.size, std::byte{5}));
     writer.put_site({.id = 1, .pc = 0x1000, .module = "kernel", .disassembly = "mov"});
     EventBuffer buffer(300);
     const std::byte bytes[64] = {std::byte{1}};
     for (unsigned i = 0; i < 100; ++i) {
-        buffer.push_store({.address = region.base + i * 60, .site = 1, .size = static_cast<std::uint8_t>(1 + i % 64)}, bytes);
-        buffer.push({.address = region.base + i * 60, .site = 1, .kind = EventKind::flush, .subkind = 2});
+        buffer.push_store({.address = region.base + i * 60,
+                           .site = 1,
+                           .size = static_cast<std::uint8_t>(1 + i % 64)},
+                          bytes);
+        buffer.push(
+            {.address = region.base + i * 60, .site = 1, .kind = EventKind::flush, .subkind = 2});
         buffer.push_marker({.kind = EventKind::marker}, {.arguments = {i}, .text = "op"});
     }
     writer.append(buffer);
@@ -43,7 +48,9 @@ void read_everything(const std::filesystem::path &path)
 {
     const TraceReader reader(path);
     std::uint64_t sum = 0;
-    reader.scan({.lines = std::vector<LineRange>{{16384, 16400}}}).for_each([&](auto seq, auto...) { sum += seq; });
+    reader.scan({.lines = std::vector<LineRange>{{16384, 16400}}}).for_each([&](auto seq, auto...) {
+        sum += seq;
+    });
     reader.meta();
     reader.sites();
     reader.symbols();
@@ -61,7 +68,9 @@ void read_everything(const std::filesystem::path &path)
         reader.load_initial_image(region, rooms.back());
     }
     replay_onto(reader, images);
-    Statement query(reader.connection(), "SELECT kind, sum(number), max(value) FROM event WHERE line > 16384 GROUP BY kind");
+    Statement query(
+        reader.connection(),
+        "SELECT kind, sum(number), max(value) FROM event WHERE line > 16384 GROUP BY kind");
     while (query.step()) {
     }
 }
@@ -70,7 +79,8 @@ void read_everything(const std::filesystem::path &path)
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size)
 {
-    static const TemporaryDirectory directory(std::filesystem::temp_directory_path(), "trace_fuzzer");
+    static const TemporaryDirectory directory(std::filesystem::temp_directory_path(),
+                                              "trace_fuzzer");
     static const std::filesystem::path path = directory.path() / "trace.db";
     static const std::string valid = valid_trace(path);
     if (size == 0)

@@ -49,7 +49,9 @@ public:
         event.kind = static_cast<EventKind>(below(kEventKinds));
         event.subkind = static_cast<std::uint8_t>(below(subkind_count(event.kind)));
         event.site = static_cast<SiteId>(below(20) ? below(50) : below(1ull << 32));
-        event.stack = static_cast<StackId>(below(3) ? 0 : below(10) ? below(40) : below(1ull << 32));
+        event.stack = static_cast<StackId>(below(3)    ? 0
+                                           : below(10) ? below(40)
+                                                       : below(1ull << 32));
         event.vcpu = static_cast<std::uint16_t>(below(50) ? below(4) : below(65536));
         if (event.is_store() || event.kind == EventKind::load)
             event.size = static_cast<std::uint8_t>(below(3) ? 8 : 1 + below(kMaxStoreBytes));
@@ -101,12 +103,14 @@ inline bool passes(const EventFilter &filter, std::uint64_t seq, const Event &ev
         if (!filter.lines)
             return true;
         for (const LineRange &range : *filter.lines)
-            if (event.has_address() && event.first_line() <= range.last && event.last_line() >= range.first)
+            if (event.has_address() && event.first_line() <= range.last &&
+                event.last_line() >= range.first)
                 return true;
         return false;
     };
-    return seq >= filter.first_seq && seq <= filter.last_seq && (filter.kinds & kind_bit(event.kind)) &&
-           listed(filter.sites, event.site) && listed(filter.vcpus, event.vcpu) && touched();
+    return seq >= filter.first_seq && seq <= filter.last_seq &&
+           (filter.kinds & kind_bit(event.kind)) && listed(filter.sites, event.site) &&
+           listed(filter.vcpus, event.vcpu) && touched();
 }
 
 } // namespace fencepost::trace

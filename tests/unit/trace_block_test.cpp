@@ -18,7 +18,8 @@ EncodedBlock encode(const std::vector<PlainEvent> &events)
     for (const PlainEvent &event : events)
         push(buffer, event);
     BlockEncoder encoder;
-    EXPECT_EQ(encoder.add(buffer.events(), buffer.wide_values()), std::min(events.size(), kMaxBlockEvents));
+    EXPECT_EQ(encoder.add(buffer.events(), buffer.wide_values()),
+              std::min(events.size(), kMaxBlockEvents));
     return encoder.finish();
 }
 
@@ -81,8 +82,9 @@ TEST(Block, TakesNoMoreThanFits)
 
 TEST(Block, RefusesAMalformedEventAsOurBug)
 {
-    for (const Event &event : {Event{.size = 0}, Event{.size = 65}, Event{.subkind = 9, .size = 8},
-                               Event{.kind = EventKind::fence, .size = 1}, Event{.size = 8, .flags = 128}}) {
+    for (const Event &event :
+         {Event{.size = 0}, Event{.size = 65}, Event{.subkind = 9, .size = 8},
+          Event{.kind = EventKind::fence, .size = 1}, Event{.size = 8, .flags = 128}}) {
         BlockEncoder encoder;
         EXPECT_THROW(encoder.add(std::span(&event, 1), {}), Error);
     }
@@ -111,18 +113,21 @@ TEST(Block, LineSetIsExact)
         std::set<std::uint64_t> touched;
         for (const PlainEvent &each : events)
             if (each.event.has_address())
-                for (std::uint64_t line = each.event.first_line(); line <= each.event.last_line(); ++line)
+                for (std::uint64_t line = each.event.first_line(); line <= each.event.last_line();
+                     ++line)
                     touched.insert(line);
         EXPECT_EQ(block.bounds.first, *touched.begin());
         EXPECT_EQ(block.bounds.last, *touched.rbegin());
         BlockDecoder decoder;
         for (int question = 0; question < 300; ++question) {
-            const std::uint64_t near = *std::next(touched.begin(), static_cast<long>(random.below(touched.size())));
+            const std::uint64_t near =
+                *std::next(touched.begin(), static_cast<long>(random.below(touched.size())));
             std::vector<LineRange> ranges;
             bool expected = false;
             for (std::uint64_t i = 0, at = near - random.below(3); i <= random.below(3); ++i) {
                 ranges.push_back({at, at + random.below(3)});
-                expected |= touched.lower_bound(at) != touched.end() && *touched.lower_bound(at) <= ranges.back().last;
+                expected |= touched.lower_bound(at) != touched.end() &&
+                            *touched.lower_bound(at) <= ranges.back().last;
                 at = ranges.back().last + 1 + random.below(100);
             }
             EXPECT_EQ(decoder.touches(block.lines, ranges), expected);
@@ -136,7 +141,8 @@ TEST(Block, EveryFlippedBitIsAnError)
     RandomEvents random(11);
     const EncodedBlock good = encode(random.take(300));
     for (std::vector<std::byte> EncodedBlock::*part :
-         {&EncodedBlock::shapes, &EncodedBlock::lines, &EncodedBlock::positions, &EncodedBlock::stored_values}) {
+         {&EncodedBlock::shapes, &EncodedBlock::lines, &EncodedBlock::positions,
+          &EncodedBlock::stored_values}) {
         for (std::size_t bit = 0; bit < (good.*part).size() * 8; ++bit) {
             EncodedBlock bad = good;
             (bad.*part)[bit / 8] ^= static_cast<std::byte>(1u << bit % 8);

@@ -23,7 +23,8 @@ struct Progress {
 
 constexpr std::size_t kEvents = 40000;
 
-[[noreturn]] void record(const std::filesystem::path &path, const std::vector<PlainEvent> &events, Progress &progress)
+[[noreturn]] void record(const std::filesystem::path &path, const std::vector<PlainEvent> &events,
+                         Progress &progress)
 {
     // Small buffers and many commits: the interesting moments come often.
     TraceWriter writer = TraceWriter::create(path);
@@ -43,7 +44,8 @@ TEST(KilledRecorder, LeavesAValidPrefix)
 {
     const TemporaryDirectory directory(testing::TempDir(), "crash");
     const std::filesystem::path path = directory.path() / "trace.db";
-    void *shared = mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    void *shared =
+        mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     ASSERT_NE(shared, MAP_FAILED);
     Progress &progress = *static_cast<Progress *>(shared);
     RandomEvents random(9);
@@ -57,7 +59,8 @@ TEST(KilledRecorder, LeavesAValidPrefix)
         ASSERT_GE(child, 0);
         if (child == 0)
             record(path, events, progress);
-        // Some die while the file is made, the others after a few commits, in the midst of the next.
+        // Some die while the file is made, the others after a few commits, in the midst of the
+        // next.
         const std::uint64_t until = round % 4 ? 1 + random.below(20 * 701) : 0;
         while (progress.synced < until)
             usleep(100);

@@ -18,11 +18,14 @@ namespace {
 
 class TraceFile : public testing::Test {
 protected:
-    std::filesystem::path path(const char *name = "trace.db") const { return directory_.path() / name; }
+    std::filesystem::path path(const char *name = "trace.db") const
+    {
+        return directory_.path() / name;
+    }
 
     // In buffers of `buffer_events`, with a commit now and then.
-    void write(const std::vector<PlainEvent> &events, std::size_t buffer_events, const char *name = "trace.db",
-               std::size_t sync_every = SIZE_MAX)
+    void write(const std::vector<PlainEvent> &events, std::size_t buffer_events,
+               const char *name = "trace.db", std::size_t sync_every = SIZE_MAX)
     {
         TraceWriter writer = TraceWriter::create(path(name));
         EventBuffer buffer(buffer_events);
@@ -42,10 +45,11 @@ protected:
     {
         std::vector<PlainEvent> events;
         seqs_.clear();
-        TraceReader(path()).scan(filter).for_each([&](std::uint64_t seq, const Event &event, auto wide_values) {
-            events.push_back(plain(event, wide_values));
-            seqs_.push_back(seq);
-        });
+        TraceReader(path()).scan(filter).for_each(
+            [&](std::uint64_t seq, const Event &event, auto wide_values) {
+                events.push_back(plain(event, wide_values));
+                seqs_.push_back(seq);
+            });
         return events;
     }
 
@@ -89,8 +93,8 @@ TEST_F(TraceFile, FiltersLikeAFullScan)
             filter.vcpus = {some.event.vcpu, 1};
         if (random.below(2)) {
             const std::uint64_t line = some.event.first_line();
-            filter.lines = {LineRange{line, line + random.below(5)}, LineRange{line + 2, line + random.below(2000)},
-                            LineRange{5, 1}};
+            filter.lines = {LineRange{line, line + random.below(5)},
+                            LineRange{line + 2, line + random.below(2000)}, LineRange{5, 1}};
         }
         std::vector<std::uint64_t> expected;
         for (std::size_t seq = 0; seq < events.size(); ++seq)
@@ -107,9 +111,10 @@ TEST_F(TraceFile, FindsTheOnlyLineOfABlock)
 {
     const PlainEvent store = {{.address = 6400, .size = 4}, std::vector<std::byte>(4)};
     write({store}, 1);
-    for (const auto &[range, found] : {std::pair(LineRange{100, 100}, 1u), std::pair(LineRange{99, 100}, 1u),
-                                       std::pair(LineRange{100, 101}, 1u), std::pair(LineRange{0, 99}, 0u),
-                                       std::pair(LineRange{101, UINT64_MAX}, 0u), std::pair(LineRange{}, 1u)})
+    for (const auto &[range, found] :
+         {std::pair(LineRange{100, 100}, 1u), std::pair(LineRange{99, 100}, 1u),
+          std::pair(LineRange{100, 101}, 1u), std::pair(LineRange{0, 99}, 0u),
+          std::pair(LineRange{101, UINT64_MAX}, 0u), std::pair(LineRange{}, 1u)})
         EXPECT_EQ(read({.lines = std::vector{range}}).size(), found) << range.first;
 }
 
@@ -132,7 +137,8 @@ TEST_F(TraceFile, DigestsDependOnEventsNotOnBlocks)
 
     // A second pass of the same execution, with other sites and stacks and without loads.
     events = std::move(more);
-    std::erase_if(events, [](const PlainEvent &each) { return each.event.kind == EventKind::load; });
+    std::erase_if(events,
+                  [](const PlainEvent &each) { return each.event.kind == EventKind::load; });
     for (PlainEvent &each : events)
         each.event.site = each.event.stack = 1;
     const Recording second = recording(65536, SIZE_MAX);
@@ -152,30 +158,53 @@ TEST_F(TraceFile, GivesBackRecords)
     {
         TraceWriter writer = TraceWriter::create(path());
         writer.put_meta("spec", "name = \"x\"");
-        writer.put_region({.id = 1, .name = "pmem0", .base = 1ull << 32, .size = 1 << 20, .file = "pm.img", .file_offset = 4096});
+        writer.put_region({.id = 1,
+                           .name = "pmem0",
+                           .base = 1ull << 32,
+                           .size = 1 << 20,
+                           .file = "pm.img",
+                           .file_offset = 4096});
         writer.leave_prepared();
     }
     {
         TraceWriter writer = TraceWriter::open_prepared(path());
-        writer.put_site({.id = 1, .pc = 0xffffffff81000000, .module = "kernel", .instruction = {std::byte{0x90}}, .disassembly = "nop"});
-        writer.put_site({.id = 2, .pc = 0x400000, .privilege = Privilege::user, .address_space = 0x1000, .module = "prog"});
+        writer.put_site({.id = 1,
+                         .pc = 0xffffffff81000000,
+                         .module = "kernel",
+                         .instruction = {std::byte{0x90}},
+                         .disassembly = "nop"});
+        writer.put_site({.id = 2,
+                         .pc = 0x400000,
+                         .privilege = Privilege::user,
+                         .address_space = 0x1000,
+                         .module = "prog"});
         writer.put_stack_frame({.id = 1, .pc = 0xffffffff81000010, .module = "kernel"});
         writer.put_stack({.id = 1, .parent = 0, .frame = 1});
         writer.put_stack({.id = 2, .parent = 1, .frame = 1});
-        writer.put_data_quality({"undecoded", 3, Severity::warning, "instructions that could not be decoded"});
+        writer.put_data_quality(
+            {"undecoded", 3, Severity::warning, "instructions that could not be decoded"});
         writer.put_volatile_flushes(2, 17);
         EventBuffer buffer(10);
         const std::uint64_t value = 42;
         buffer.push_store({.address = 1ull << 32, .site = 1, .size = 8}, &value);
-        buffer.push_marker({.kind = EventKind::marker, .subkind = static_cast<std::uint8_t>(MarkerKind::syscall_enter)},
-                           {.number = 1, .result = -2, .process = 0x5000, .arguments = {1, ~0ull, 3}, .text = "/mnt/a"});
+        buffer.push_marker({.kind = EventKind::marker,
+                            .subkind = static_cast<std::uint8_t>(MarkerKind::syscall_enter)},
+                           {.number = 1,
+                            .result = -2,
+                            .process = 0x5000,
+                            .arguments = {1, ~0ull, 3},
+                            .text = "/mnt/a"});
         buffer.push({.address = 1ull << 32, .site = 2, .kind = EventKind::flush, .subkind = 2});
         buffer.push({.site = 2, .kind = EventKind::fence});
         writer.append(buffer);
         writer.finish(RecordingState::truncated, "time limit");
     }
     TraceAmendment amendment(path());
-    amendment.put_symbol({.id = 1, .name = "memcpy_flushcache", .module = "kernel", .address = 0xffffffff80fffff0, .size = 64});
+    amendment.put_symbol({.id = 1,
+                          .name = "memcpy_flushcache",
+                          .module = "kernel",
+                          .address = 0xffffffff80fffff0,
+                          .size = 64});
     amendment.locate_site(1, {.symbol = 1, .source_file = "lib.c", .source_line = 12});
     amendment.locate_stack_frame(1, {.symbol = 1});
     amendment.put_final_digest(1, "abc");
@@ -209,7 +238,11 @@ TEST_F(TraceFile, GivesBackRecords)
     ASSERT_EQ(markers.size(), 1u);
     EXPECT_EQ(markers[0].seq, 1u);
     EXPECT_EQ(markers[0].kind, MarkerKind::syscall_enter);
-    EXPECT_EQ(markers[0].marker, (Marker{.number = 1, .result = -2, .process = 0x5000, .arguments = {1, ~0ull, 3}, .text = "/mnt/a"}));
+    EXPECT_EQ(markers[0].marker, (Marker{.number = 1,
+                                         .result = -2,
+                                         .process = 0x5000,
+                                         .arguments = {1, ~0ull, 3},
+                                         .text = "/mnt/a"}));
 }
 
 TEST_F(TraceFile, IsReadableWhileItIsWritten)
@@ -244,7 +277,8 @@ TEST_F(TraceFile, ReplacesAnOlderFileAndItsJournal)
     {
         Database database(path("old.db"), SQLITE_OPEN_READWRITE);
         register_event_table(database.get());
-        database.execute("PRAGMA cache_size = 2; BEGIN; UPDATE recording SET outcome = 'rolled back'");
+        database.execute(
+            "PRAGMA cache_size = 2; BEGIN; UPDATE recording SET outcome = 'rolled back'");
         Statement insert(database.get(), "INSERT INTO meta VALUES (?1, 'x')");
         for (std::uint64_t key = 0; key < 20000; ++key)
             insert.bind(1, std::string_view(std::to_string(key))).run();
@@ -293,7 +327,8 @@ TEST_F(TraceFile, MemoryDoesNotGrowWithTheTrace)
     };
     const auto scan = [&] {
         std::uint64_t sum = 0;
-        TraceReader(path()).scan().for_each([&](std::uint64_t, const Event &event, auto) { sum += event.address; });
+        TraceReader(path()).scan().for_each(
+            [&](std::uint64_t, const Event &event, auto) { sum += event.address; });
         return sum;
     };
     record(20);

@@ -26,8 +26,13 @@ protected:
     // Sizes that are no multiple of a chunk, and a gap between the devices.
     Images()
     {
-        regions_ = {{.id = 1, .name = "pmem0", .base = 1ull << 32, .size = (5 << 20) + 8192, .file = "a"},
-                    {.id = 2, .name = "pmem1", .base = (1ull << 32) + (8 << 20), .size = 1 << 20, .file = "b"}};
+        regions_ = {
+            {.id = 1, .name = "pmem0", .base = 1ull << 32, .size = (5 << 20) + 8192, .file = "a"},
+            {.id = 2,
+             .name = "pmem1",
+             .base = (1ull << 32) + (8 << 20),
+             .size = 1 << 20,
+             .file = "b"}};
         for (const Region &region : regions_)
             initial_.push_back(sparse_bytes(region.size));
         final_ = initial_;
@@ -80,8 +85,10 @@ protected:
         const Bytes &bytes = initial_[device];
         EXPECT_EQ(ftruncate(fd.get(), static_cast<off_t>(12288 + bytes.size())), 0);
         for (std::size_t page = 0; page < bytes.size(); page += 4096)
-            if (std::any_of(&bytes[page], &bytes[page] + 4096, [](std::byte byte) { return byte != std::byte{0}; })) {
-                EXPECT_EQ(pwrite(fd.get(), &bytes[page], 4096, static_cast<off_t>(12288 + page)), 4096);
+            if (std::any_of(&bytes[page], &bytes[page] + 4096,
+                            [](std::byte byte) { return byte != std::byte{0}; })) {
+                EXPECT_EQ(pwrite(fd.get(), &bytes[page], 4096, static_cast<off_t>(12288 + page)),
+                          4096);
             }
         return file;
     }
@@ -221,10 +228,11 @@ TEST_F(Images, AStoreOutsideIsCounted)
 TEST_F(Images, DamageIsAnError)
 {
     record();
-    for (const char *sql : {"UPDATE initial_image SET data = x'00'", "UPDATE initial_image SET pages = x'00'",
-                            "UPDATE initial_image SET offset = 1 << 40 WHERE offset = 0",
-                            "UPDATE initial_image SET digest = 'x'",
-                            "UPDATE initial_image SET pages = zeroblob(32)"}) {
+    for (const char *sql :
+         {"UPDATE initial_image SET data = x'00'", "UPDATE initial_image SET pages = x'00'",
+          "UPDATE initial_image SET offset = 1 << 40 WHERE offset = 0",
+          "UPDATE initial_image SET digest = 'x'",
+          "UPDATE initial_image SET pages = zeroblob(32)"}) {
         record();
         Database(path(), SQLITE_OPEN_READWRITE).execute(sql);
         try {

@@ -3,8 +3,8 @@
 #include "trace/reader.h"
 #include "trace/writer.h"
 
-#include <functional>
 #include <fstream>
+#include <functional>
 
 #include <gtest/gtest.h>
 
@@ -67,26 +67,35 @@ struct Case {
 };
 
 const Case kCases[] = {
-    {"directory", [](const fs::path &path) { fs::create_directory(path); }, "is a directory, not a trace"},
+    {"directory", [](const fs::path &path) { fs::create_directory(path); },
+     "is a directory, not a trace"},
     {"empty", [](const fs::path &path) { std::ofstream{path}; }, "is not a trace: it is empty"},
-    {"device", [](const fs::path &path) { fs::create_symlink("/dev/null", path); }, "not a regular file"},
-    {"text", [](const fs::path &path) { std::ofstream(path) << std::string(5000, 'x'); }, "it is not a SQLite file"},
-    {"short", [](const fs::path &path) { std::ofstream(path) << "SQLite"; }, "it is not a SQLite file"},
+    {"device", [](const fs::path &path) { fs::create_symlink("/dev/null", path); },
+     "not a regular file"},
+    {"text", [](const fs::path &path) { std::ofstream(path) << std::string(5000, 'x'); },
+     "it is not a SQLite file"},
+    {"short", [](const fs::path &path) { std::ofstream(path) << "SQLite"; },
+     "it is not a SQLite file"},
     {"foreign",
      [](const fs::path &path) {
          Database database(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
          database.execute("CREATE TABLE event_block (x)");
      },
      "the SQLite file of another program"},
-    {"newer", [](const fs::path &path) { make_trace(path), alter(path, "PRAGMA user_version = 2"); },
+    {"newer",
+     [](const fs::path &path) { make_trace(path), alter(path, "PRAGMA user_version = 2"); },
      "has trace format 2, newer than format 1 of this fencepost: use a newer fencepost"},
-    {"older", [](const fs::path &path) { make_trace(path), alter(path, "PRAGMA user_version = 0"); },
+    {"older",
+     [](const fs::path &path) { make_trace(path), alter(path, "PRAGMA user_version = 0"); },
      "has trace format 0, older than format 1"},
-    {"truncated", [](const fs::path &path) { make_trace(path), fs::resize_file(path, fs::file_size(path) / 2); },
+    {"truncated",
+     [](const fs::path &path) { make_trace(path), fs::resize_file(path, fs::file_size(path) / 2); },
      "is truncated or damaged"},
-    {"one byte short", [](const fs::path &path) { make_trace(path), fs::resize_file(path, fs::file_size(path) - 1); },
+    {"one byte short",
+     [](const fs::path &path) { make_trace(path), fs::resize_file(path, fs::file_size(path) - 1); },
      "is truncated or damaged"},
-    {"other columns", [](const fs::path &path) { make_trace(path), alter(path, "ALTER TABLE site RENAME pc TO p"); },
+    {"other columns",
+     [](const fs::path &path) { make_trace(path), alter(path, "ALTER TABLE site RENAME pc TO p"); },
      "its tables are not those of trace format 1"},
     {"view for a table",
      [](const fs::path &path) {
@@ -94,9 +103,13 @@ const Case kCases[] = {
          alter(path, "ALTER TABLE meta RENAME TO m; CREATE VIEW meta AS SELECT * FROM m");
      },
      "its tables are not those of trace format 1"},
-    {"no recording", [](const fs::path &path) { make_trace(path), alter(path, "DELETE FROM recording"); },
+    {"no recording",
+     [](const fs::path &path) { make_trace(path), alter(path, "DELETE FROM recording"); },
      "does not say how far the recording got"},
-    {"unknown state", [](const fs::path &path) { make_trace(path), alter(path, "UPDATE recording SET state = 'x'"); },
+    {"unknown state",
+     [](const fs::path &path) {
+         make_trace(path), alter(path, "UPDATE recording SET state = 'x'");
+     },
      "unknown word 'x'"},
     {"missing block",
      [](const fs::path &path) {
@@ -113,19 +126,27 @@ const Case kCases[] = {
     {"damaged addresses",
      [](const fs::path &path) {
          make_trace(path);
-         alter(path, "UPDATE event_block SET positions = substr(positions, 1, 100) || x'ff' || substr(positions, 102)");
+         alter(path, "UPDATE event_block SET positions = substr(positions, 1, 100) || x'ff' || "
+                     "substr(positions, 102)");
      },
      "the block of events at seq 0 of "},
     {"swapped values",
      [](const fs::path &path) {
          make_store_loop(path);
-         alter(path, "UPDATE event_block SET stored_values = (SELECT stored_values FROM event_block WHERE first_seq = 0)"
+         alter(path, "UPDATE event_block SET stored_values = (SELECT stored_values FROM "
+                     "event_block WHERE first_seq = 0)"
                      " WHERE first_seq = 65536");
      },
      "the digest of its values does not match"},
-    {"wrong types", [](const fs::path &path) { make_trace(path), alter(path, "UPDATE event_block SET shapes = 12"); },
+    {"wrong types",
+     [](const fs::path &path) {
+         make_trace(path), alter(path, "UPDATE event_block SET shapes = 12");
+     },
      "the block of events at seq 0 of "},
-    {"event count", [](const fs::path &path) { make_trace(path), alter(path, "UPDATE event_block SET event_count = -1"); },
+    {"event count",
+     [](const fs::path &path) {
+         make_trace(path), alter(path, "UPDATE event_block SET event_count = -1");
+     },
      "it claims 18446744073709551615 events"},
     {"region",
      [](const fs::path &path) {

@@ -32,22 +32,27 @@ protected:
             }
         }
         for (SiteId site = 1; site < 50; ++site)
-            writer.put_site({.id = site, .pc = 0x1000 + site, .module = "kernel", .disassembly = "mov"});
+            writer.put_site(
+                {.id = site, .pc = 0x1000 + site, .module = "kernel", .disassembly = "mov"});
         writer.finish(RecordingState::complete, "");
 
         // The reference: the same rows in an ordinary table, from the reader.
         const TraceReader reader(path());
         connection_ = std::make_unique<Database>(path(), SQLITE_OPEN_READWRITE);
         register_event_table(connection_->get());
-        connection_->execute("CREATE TEMP TABLE plain (seq INTEGER, kind TEXT, subkind TEXT, vcpu INTEGER,"
-                             " address INTEGER, line INTEGER, last_line INTEGER, size INTEGER, number INTEGER,"
-                             " value BLOB, site INTEGER, stack INTEGER, atomic INTEGER); BEGIN");
-        Statement insert(connection_->get(), "INSERT INTO plain VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,nullif(?11,0),"
-                                             "nullif(?12,0),?13)");
+        connection_->execute(
+            "CREATE TEMP TABLE plain (seq INTEGER, kind TEXT, subkind TEXT, vcpu INTEGER,"
+            " address INTEGER, line INTEGER, last_line INTEGER, size INTEGER, number INTEGER,"
+            " value BLOB, site INTEGER, stack INTEGER, atomic INTEGER); BEGIN");
+        Statement insert(connection_->get(),
+                         "INSERT INTO plain VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,nullif(?11,0),"
+                         "nullif(?12,0),?13)");
         reader.scan().for_each([&](std::uint64_t seq, const Event &event, auto wide_values) {
             for (int parameter = 5; parameter <= 10; ++parameter)
                 insert.bind_null(parameter);
-            insert.bind(1, seq).bind(2, name_of(event.kind)).bind(3, subkind_name(event.kind, event.subkind));
+            insert.bind(1, seq)
+                .bind(2, name_of(event.kind))
+                .bind(3, subkind_name(event.kind, event.subkind));
             insert.bind(4, std::uint64_t{event.vcpu});
             if (event.has_address())
                 insert.bind(5, event.address).bind(6, event.address / 64);
@@ -87,9 +92,11 @@ protected:
 };
 
 // One condition on a random column, with an operand taken from a random row or made up.
-std::string condition(RandomEvents &random, const std::function<std::string(const std::string &)> &ask)
+std::string condition(RandomEvents &random,
+                      const std::function<std::string(const std::string &)> &ask)
 {
-    static const char *const columns[] = {"seq", "kind", "vcpu", "address", "line", "last_line", "site", "size", "number", "stack", "rowid"};
+    static const char *const columns[] = {"seq",  "kind", "vcpu",   "address", "line", "last_line",
+                                          "site", "size", "number", "stack",   "rowid"};
     static const char *const operators[] = {"=", "=", "<", "<=", ">", ">=", "IS", "<>"};
     const std::string column = columns[random.below(std::size(columns))];
     const std::string stored = column == "rowid" ? "seq" : column;
@@ -106,7 +113,8 @@ std::string condition(RandomEvents &random, const std::function<std::string(cons
         case 4:
             return "'store'";
         default: {
-            std::string value = ask("SELECT quote(" + stored + ") FROM plain WHERE seq = " + std::to_string(random.below(12000)));
+            std::string value = ask("SELECT quote(" + stored + ") FROM plain WHERE seq = " +
+                                    std::to_string(random.below(12000)));
             value.pop_back();
             return value;
         }
@@ -126,10 +134,13 @@ TEST_F(Sql, RandomQueriesEqualAFullScan)
         for (std::uint64_t i = random.below(3); i > 0; --i)
             where += (random.below(6) ? " AND " : " OR ") + condition(random, rows);
         const std::string columns = random.below(2)
-                                        ? "seq||kind||subkind||vcpu||ifnull(address,'-')||ifnull(line,'-')||ifnull(last_line,'-')"
-                                          "||ifnull(size,'-')||quote(number)||quote(value)||ifnull(site,'-')||ifnull(stack,'-')||atomic"
+                                        ? "seq||kind||subkind||vcpu||ifnull(address,'-')||ifnull("
+                                          "line,'-')||ifnull(last_line,'-')"
+                                          "||ifnull(size,'-')||quote(number)||quote(value)||ifnull("
+                                          "site,'-')||ifnull(stack,'-')||atomic"
                                         : "seq";
-        const std::string query = "SELECT " + columns + " FROM event WHERE " + where + " ORDER BY seq LIMIT 2000";
+        const std::string query =
+            "SELECT " + columns + " FROM event WHERE " + where + " ORDER BY seq LIMIT 2000";
         std::string reference = query;
         reference.replace(reference.find(" event "), 7, " plain ");
         // An ordinary table has row ids of its own, from 1.
@@ -146,12 +157,17 @@ TEST_F(Sql, OrdersJoinsAndAggregates)
 {
     for (const char *query : {
              "SELECT seq FROM % WHERE kind = 'fence' ORDER BY seq DESC LIMIT 50",
-             "SELECT site || ':' || count(*) || ':' || total(number) FROM % GROUP BY site ORDER BY site",
-             "SELECT kind || count(*) FROM % WHERE kind IN ('store', 'flush') OR vcpu = 2 GROUP BY kind ORDER BY kind",
-             "SELECT count(*) FROM % a JOIN % b ON b.seq = a.seq + 1 WHERE a.kind = 'flush' AND b.kind = 'fence'",
-             "SELECT count(*) FROM (SELECT DISTINCT line FROM % WHERE seq < 300) l JOIN % e ON e.line = l.line",
+             "SELECT site || ':' || count(*) || ':' || total(number) FROM % GROUP BY site ORDER BY "
+             "site",
+             "SELECT kind || count(*) FROM % WHERE kind IN ('store', 'flush') OR vcpu = 2 GROUP BY "
+             "kind ORDER BY kind",
+             "SELECT count(*) FROM % a JOIN % b ON b.seq = a.seq + 1 WHERE a.kind = 'flush' AND "
+             "b.kind = 'fence'",
+             "SELECT count(*) FROM (SELECT DISTINCT line FROM % WHERE seq < 300) l JOIN % e ON "
+             "e.line = l.line",
              "SELECT count(*) FROM % WHERE kind = 'STORE' COLLATE NOCASE",
-             "SELECT count(*) FROM % WHERE line <= (SELECT min(line) FROM plain WHERE last_line > line) AND last_line >"
+             "SELECT count(*) FROM % WHERE line <= (SELECT min(line) FROM plain WHERE last_line > "
+             "line) AND last_line >"
              " (SELECT min(line) FROM plain WHERE last_line > line)",
              "SELECT hex(value) FROM % WHERE size > 40 AND kind = 'store' ORDER BY seq LIMIT 20",
              "SELECT count(*) FROM % WHERE seq IN (5, 70, 3) OR seq BETWEEN 2000 AND 2100",
@@ -169,13 +185,15 @@ TEST_F(Sql, OrdersJoinsAndAggregates)
 
 TEST_F(Sql, EveryViewCanBeQueried)
 {
-    for (const char *view : {"store", "flush", "fence", "site_name", "event_in_function", "function_count", "stack_line",
-                             "operation", "system_call"})
+    for (const char *view : {"store", "flush", "fence", "site_name", "event_in_function",
+                             "function_count", "stack_line", "operation", "system_call"})
         EXPECT_NO_THROW(rows(std::string("SELECT * FROM ") + view + " LIMIT 10")) << view;
-    EXPECT_EQ(rows("SELECT count(*) FROM store"), rows("SELECT count(*) FROM plain WHERE kind IN ('store','nt_store')"));
+    EXPECT_EQ(rows("SELECT count(*) FROM store"),
+              rows("SELECT count(*) FROM plain WHERE kind IN ('store','nt_store')"));
     EXPECT_EQ(rows("SELECT sum(counts_explicit) FROM fence"),
               rows("SELECT count(*) FROM plain WHERE subkind IN ('sfence','mfence')"));
-    EXPECT_EQ(rows("SELECT sum(stores) FROM site_count"), rows("SELECT count(*) FROM plain WHERE kind = 'store' AND site"));
+    EXPECT_EQ(rows("SELECT sum(stores) FROM site_count"),
+              rows("SELECT count(*) FROM plain WHERE kind = 'store' AND site"));
     EXPECT_EQ(rows("SELECT function FROM site_name WHERE site = 1"), "0x1001\n");
 }
 
@@ -190,14 +208,17 @@ TEST_F(Sql, DamageIsAnErrorOfTheQuery)
         database.execute("SELECT sum(address) FROM event");
         FAIL();
     } catch (const Error &error) {
-        EXPECT_NE(std::string(error.what()).find("the block of events at seq 5000 of "), std::string::npos) << error.what();
+        EXPECT_NE(std::string(error.what()).find("the block of events at seq 5000 of "),
+                  std::string::npos)
+            << error.what();
     }
     EXPECT_EQ(database.integer("SELECT count(*) FROM event WHERE seq < 5000"), 5000);
     database.execute("PRAGMA user_version = 9");
     EXPECT_THROW(database.execute("SELECT * FROM event WHERE seq < 5000"), Error);
 }
 
-constexpr char kQuery[] = "SELECT count(*), sum(line), hex(max(value)) FROM event WHERE kind = 'store' AND seq > 8000";
+constexpr char kQuery[] =
+    "SELECT count(*), sum(line), hex(max(value)) FROM event WHERE kind = 'store' AND seq > 8000";
 
 TEST_F(Sql, LoadsIntoStockPrograms)
 {
@@ -206,19 +227,21 @@ TEST_F(Sql, LoadsIntoStockPrograms)
 #endif
     Statement expected(connection_->get(), kQuery);
     ASSERT_TRUE(expected.step());
-    const std::string line = std::string(expected.text(0)) + "|" + std::string(expected.text(1)) + "|" +
-                             std::string(expected.text(2));
+    const std::string line = std::string(expected.text(0)) + "|" + std::string(expected.text(1)) +
+                             "|" + std::string(expected.text(2));
     const std::string extension = FENCEPOST_SQLITE_EXTENSION_PATH;
     if (find_program("sqlite3")) {
         const CommandResult result = run_command({"sqlite3", path(), ".load " + extension, kQuery});
         EXPECT_EQ(result.output, line + "\n") << result.errors;
     }
     if (std::filesystem::exists("/usr/bin/python3")) {
-        const std::string script = "import sqlite3, sys\n"
-                                   "c = sqlite3.connect(sys.argv[1]); c.enable_load_extension(True)\n"
-                                   "c.load_extension(sys.argv[2])\n"
-                                   "print('|'.join(map(str, c.execute(sys.argv[3]).fetchone())))\n";
-        const CommandResult result = run_command({"/usr/bin/python3", "-c", script, path(), extension, kQuery});
+        const std::string script =
+            "import sqlite3, sys\n"
+            "c = sqlite3.connect(sys.argv[1]); c.enable_load_extension(True)\n"
+            "c.load_extension(sys.argv[2])\n"
+            "print('|'.join(map(str, c.execute(sys.argv[3]).fetchone())))\n";
+        const CommandResult result =
+            run_command({"/usr/bin/python3", "-c", script, path(), extension, kQuery});
         EXPECT_EQ(result.output, line + "\n") << result.errors;
     }
 }

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The kernel log: reading it for the host, and the agent's own words in it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace fencepost::agent {
+
+// The log process: streams every record, from the oldest that the kernel still has, as one line.
+[[noreturn]] void stream_kernel_log(int channel);
+
+// A record of /dev/kmsg as one line: "priority,sequence,usec,flags;text" without the dictionary
+// that may follow it on lines of its own.
+std::string_view record_line(std::string_view record);
+
+void note_in_kernel_log(const std::string &text);
+
+} // namespace fencepost::agent

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The messages between host and guest agent, and their payloads. Texts never hold a NUL byte;
+// both ends refuse one that does.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "guest-images/agent/frame.h"
+
+namespace fencepost::agent {
+
+// What one read_file reply, and each output stream of a run, can carry.
+inline constexpr std::uint32_t kDataLimit = 4 << 20;
+inline constexpr std::uint32_t kListLimit = 1 << 16;
+
+struct PmDevice {
+    std::string name; // as in /dev
+    std::uint64_t size_bytes = 0;
+    bool dax = false;
+    std::uint64_t physical_start = 0; // 0: the kernel does not say
+    std::string mode;                 // as the nvdimm driver spells it; empty: it does not say
+
+    bool operator==(const PmDevice &) const = default;
+};
+
+struct ModuleFailure {
+    std::string module; // its line in the list of modules
+    std::int32_t error_number = 0;
+
+    bool operator==(const ModuleFailure &) const = default;
+};
+
+enum class ChannelKind : std::uint8_t { virtio, serial };
+
+struct Hello {
+    static constexpr MessageType kType = MessageType::hello;
+    std::uint16_t protocol_version = kProtocolVersion;
+    std::string kernel_release;
+    ChannelKind channel = ChannelKind::virtio;
+    std::uint32_t cpus_online = 0;
+    std::vector<ModuleFailure> module_failures;
+    std::vector<PmDevice> pm_devices;
+
+    bool operator==(const Hello &) const = default;
+};
+
+// The server process died, with the request that it may have been working on; a new one takes the
+// next.
+struct ServerLost {
+    static constexpr MessageType kType = MessageType::server_lost;
+    bool by_signal = false;
+    std::int32_t code = 0; // exit status, or signal number
+
+    bool operator==(const ServerLost &) const = default;
+};
+
+struct ProtocolError {
+    static constexpr MessageType kType = MessageType::protocol_error;
+    std::string message;
+
+    bool operator==(const ProtocolError &) const = default;
+};
+
+struct Failure {
+    static constexpr MessageType kType = MessageType::failure;
+    std::int32_t error_number = 0;
+    std::string message;
+
+    bool operator==(const Failure &) const = default;
+};
+
+struct PingRequest {
+    static constexpr MessageType kType = MessageType::ping;
+    std::string data;
+
+    bool operator==(const PingRequest &) const = default;
+};
+
+struct PingReply {
+    static constexpr MessageType kType = reply_to(MessageType::ping);
+    std::string data; // the request's
+
+    bool operator==(const PingReply &) const = default;
+};
+
+struct RunRequest {
+    static constexpr MessageType kType = MessageType::run;
+    std::vector<std::string> argv;        // argv[0] is looked up on PATH
+    std::vector<std::string> environment; // NAME=value, added to the agent's
+    std::string directory;                // empty: /
+    std::string input;                    // stdin
+    std::uint32_t time_limit_ms = 0;      // 0: none
+
+    bool operator==(const RunRequest &) const = default;
+};
+
+enum class RunEnd : std::uint8_t { exited, signalled, timed_out };
+
+struct RunReply {
+    static constexpr MessageType kType = reply_to(MessageType::run);
+    RunEnd end = RunEnd::exited;
+    std::int32_t code = 0; // exit status, or signal number; 0 when timed out
+    // Processes of a timed-out command that SIGKILL did not end: they hang in the kernel.
+    std::uint32_t survivors = 0;
+    std::string output; // stdout
+    bool output_truncated = false;
+    std::string errors; // stderr
+    bool errors_truncated = false;
+    std::uint64_t elapsed_usec = 0;
+
+    bool success() const { return end == RunEnd::exited && code == 0; }
+    bool operator==(const RunReply &) const = default;
+};
+
+struct MountRequest {
+    static constexpr MessageType kType = MessageType::mount;
+    std::string source;
+    std::string target; // made, with its parents, if it is not there
+    std::string fstype;
+    std::string options; // as for mount(8) -o
+
+    bool operator==(const MountRequest &) const = default;
+};
+
+struct MountReply {
+    static constexpr MessageType kType = reply_to(MessageType::mount);
+    std::uint64_t elapsed_usec = 0; // in the system call
+
+    bool operator==(const MountReply &) const = default;
+};
+
+struct UnmountRequest {
+    static constexpr MessageType kType = MessageType::unmount;
+    std::string target;
+    std::uint32_t flags = 0; // of umount2(2)
+
+    bool operator==(const UnmountRequest &) const = default;
+};
+
+struct UnmountReply {
+    static constexpr MessageType kType = reply_to(MessageType::unmount);
+    std::uint64_t elapsed_usec = 0; // in the system call
+
+    bool operator==(const UnmountReply &) const = default;
+};
+
+struct ReadFileRequest {
+    static constexpr MessageType kType = MessageType::read_file;
+    std::string path;
+    std::uint64_t offset = 0;
+    std::uint32_t max_length = kDataLimit;
+
+    bool operator==(const ReadFileRequest &) const = default;
+};
+
+struct ReadFileReply {
+    static constexpr MessageType kType = reply_to(MessageType::read_file);
+    std::string data;
+    bool at_end = false; // nothing follows `data`
+
+    bool operator==(const ReadFileReply &) const = default;
+};
+
+struct WriteFileRequest {
+    static constexpr MessageType kType = MessageType::write_file;
+    std::string path;          // parents are made if they are not there
+    std::uint32_t mode = 0644; // of a file that is made; an existing one keeps its own
+    std::uint64_t offset = 0;
+    bool truncate = true; // before writing
+    std::string data;
+
+    bool operator==(const WriteFileRequest &) const = default;
+};
+
+struct WriteFileReply {
+    static constexpr MessageType kType = reply_to(MessageType::write_file);
+
+    bool operator==(const WriteFileReply &) const = default;
+};
+
+struct ListPmRequest {
+    static constexpr MessageType kType = MessageType::list_pm;
+
+    bool operator==(const ListPmRequest &) const = default;
+};
+
+struct ListPmReply {
+    static constexpr MessageType kType = reply_to(MessageType::list_pm);
+    std::vector<PmDevice> devices;
+
+    bool operator==(const ListPmReply &) const = default;
+};
+
+// Nothing is unmounted or synced first: what PM holds is the caller's business.
+struct PowerOffRequest {
+    static constexpr MessageType kType = MessageType::power_off;
+
+    bool operator==(const PowerOffRequest &) const = default;
+};
+
+struct PowerOffReply {
+    static constexpr MessageType kType = reply_to(MessageType::power_off);
+
+    bool operator==(const PowerOffReply &) const = default;
+};
+
+// Defined for the structures above that have a kType.
+template <typename Message> std::string encode_payload(const Message &message);
+// False when the payload is not exactly one well-formed message; `message` is then half filled.
+template <typename Message>
+[[nodiscard]] bool decode_payload(std::string_view payload, Message &message);
+
+template <typename Message>
+std::string encode_message(std::uint32_t request_id, const Message &message)
+{
+    return encode_frame(Message::kType, request_id, encode_payload(message));
+}
+
+} // namespace fencepost::agent

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Running a command for the host, to its end or its time limit.
+#pragma once
+
+#include "guest-images/agent/outcome.h"
+
+namespace fencepost::agent {
+
+// The command has ended when its first process has: what that leaves running keeps running, but
+// its output is no longer collected. At the time limit the first process and all its descendants
+// are killed. The caller must have blocked SIGCHLD, ignore SIGPIPE and be a child subreaper.
+Outcome<RunReply> run_command(const RunRequest &request);
+
+} // namespace fencepost::agent

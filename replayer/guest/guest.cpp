@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// See guest.h.
+#include "replayer/guest/guest.h"
+
+#include <array>
+
+#include <poll.h>
+
+#include "base/child_process.h"
+#include "base/interrupt.h"
+
+namespace fencepost::guest {
+
+namespace {
+
+// How long QEMU may take to finish dying once its channels are closed.
+constexpr std::chrono::seconds kDyingTime(5);
+
+bool wait_readable(int fd, Deadline deadline)
+{
+    std::array<pollfd, 2> waited = {{{fd, POLLIN, 0}, {interrupt_fd(), POLLIN, 0}}};
+    poll(waited.data(), waited.size(), deadline.poll_timeout());
+    if (waited[1].revents)
+        throw_if_interrupted();
+    return waited[0].revents != 0;
+}
+
+} // namespace
+
+const char *to_string(GuestEnd end)
+{
+    switch (end) {
+    case GuestEnd::powered_off:
+        return "powered_off";
+    case GuestEnd::rebooted:
+        return "rebooted";
+    case GuestEnd::panicked:
+        return "panicked";
+    case GuestEnd::hung:
+        return "hung";
+    case GuestEnd::agent_broken:
+        return "agent_broken";
+    case GuestEnd::machine_died:
+        return "machine_died";
+    }
+    return "unknown";
+}
+
+Guest::Guest(std::unique_ptr<Machine> machine) : machine_(std::move(machine))
+{
+    Channels channels = machine_->take_channels();
+    control_virtio_ = std::move(channels.control_virtio);
+    control_serial_ = std::move(channels.control_serial);
+    log_ = std::make_unique<GuestLog>(std::move(channels.console), std::move(channels.log_virtio),
+                                      std::move(channels.log_serial));
+}
+
+Hello Guest::wait_for_boot(Deadline deadline)
+{
+    std::array<pollfd, 4> waited = {{{control_virtio_.get(), POLLIN, 0},
+                                     {control_serial_.get(), POLLIN, 0},
+                                     {machine_->end_fd(), POLLIN, 0},
+                                     {interrupt_fd(), POLLIN, 0}}};
+    poll(waited.data(), waited.size(), deadline.poll_timeout());
+    if (waited[3].revents)
+        throw_if_interrupted();
+    if (waited[2].revents)
+        explain_end();
+    if (!waited[0].revents && !waited[1].revents)
+        throw GuestLost(GuestEnd::hung,
+                        fmt::format("the guest did not finish booting in time; its console ends with: {}",
+                                    last_line(log_->console())));
+    agent_.emplace(waited[0].revents ? std::move(control_virtio_) : std::move(control_serial_));
+    agent_->end_with(machine_->end_fd());
+    return with_agent([&](AgentClient &agent) { return agent.wait_hello(deadline); });
+}
+
+void Guest::resume_on(ChannelKind channel, Deadline deadline)
+{
+    agent_.emplace(channel == ChannelKind::virtio ? std::move(control_virtio_) : std::move(control_serial_));
+    agent_->end_with(machine_->end_fd());
+    with_agent([&](AgentClient &agent) { agent.ping(deadline); });
+}
+
+void Guest::power_off(Deadline deadline)
+{
+    with_agent([&](AgentClient &agent) { agent.power_off(deadline); });
+    if (!wait_readable(machine_->end_fd(), deadline))
+        throw GuestLost(GuestEnd::hung, "the guest did not power off in time");
+}
+
+void Guest::explain(const AgentLost &lost)
+{
+    switch (lost.loss()) {
+    case ChannelLoss::timed_out:
+        // A panicked kernel with panic=0, say by the user's own kernel arguments, just stops.
+        if (log_->panicked())
+            throw GuestLost(GuestEnd::panicked, "the guest's kernel panicked");
+        throw GuestLost(GuestEnd::hung, lost.what());
+    case ChannelLoss::protocol:
+        throw GuestLost(GuestEnd::agent_broken, lost.what());
+    case ChannelLoss::server_lost:
+        throw lost; // the guest is still there; the caller decides
+    case ChannelLoss::closed:
+        break;
+    }
+    if (!wait_readable(machine_->end_fd(), Deadline::after(kDyingTime)))
+        throw GuestLost(GuestEnd::agent_broken, lost.what());
+    explain_end();
+}
+
+void Guest::explain_end()
+{
+    const auto end = machine_->poll_end();
+    log_->finish();
+    if (log_->panicked())
+        throw GuestLost(GuestEnd::panicked, "the guest's kernel panicked");
+    if (end == MachineEnd::powered_off)
+        throw GuestLost(GuestEnd::powered_off, "the guest powered itself off");
+    if (end == MachineEnd::reset)
+        throw GuestLost(GuestEnd::rebooted, "the guest rebooted");
+    throw GuestLost(GuestEnd::machine_died, fmt::format("QEMU died: {}", machine_->last_words()));
+}
+
+} // namespace fencepost::guest

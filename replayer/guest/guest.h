@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// A guest: a machine, the agent in it, and the answer to how it ended.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "replayer/guest/agent_client.h"
+#include "replayer/guest/guest_log.h"
+#include "replayer/guest/machine.h"
+
+namespace fencepost::guest {
+
+enum class GuestEnd {
+    powered_off,
+    rebooted,
+    panicked,
+    hung,         // the machine runs, the agent does not answer
+    agent_broken, // the agent answers nonsense
+    machine_died, // QEMU ended by itself or was killed
+};
+
+const char *to_string(GuestEnd end);
+
+// Thrown when a guest can no longer be talked to.
+class GuestLost : public Error {
+public:
+    GuestLost(GuestEnd end, const std::string &message) : Error(ErrorKind::guest, message), end_(end) {}
+    GuestEnd end() const { return end_; }
+
+private:
+    GuestEnd end_;
+};
+
+class Guest {
+public:
+    // Takes over a machine that has just been started; the channel is known for a restored one.
+    explicit Guest(std::unique_ptr<Machine> machine);
+
+    // After a boot: waits for the agent on whichever channel it chose.
+    Hello wait_for_boot(Deadline deadline);
+    // After a restore: uses this channel and pings.
+    void resume_on(ChannelKind channel, Deadline deadline);
+
+    // Runs `talk(agent)`; a lost agent becomes GuestLost with what really happened.
+    template <typename Talk> auto with_agent(Talk &&talk)
+    {
+        try {
+            return talk(*agent_);
+        } catch (const AgentLost &lost) {
+            explain(lost);
+        }
+    }
+
+    Machine &machine() { return *machine_; }
+    const GuestLog &log() const { return *log_; }
+    // Asks the guest to power off and waits for QEMU's end.
+    void power_off(Deadline deadline);
+
+private:
+    [[noreturn]] void explain(const AgentLost &lost);
+    [[noreturn]] void explain_end();
+
+    std::unique_ptr<Machine> machine_;
+    Fd control_virtio_;
+    Fd control_serial_;
+    std::optional<AgentClient> agent_;
+    std::unique_ptr<GuestLog> log_;
+};
+
+} // namespace fencepost::guest

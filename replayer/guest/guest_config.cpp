@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// See guest_config.h.
+#include "replayer/guest/guest_config.h"
+
+#include <charconv>
+
+#include "base/error.h"
+
+namespace fencepost::guest {
+
+void validate(const GuestConfig &config)
+{
+    if (config.ram < (128ull << 20) || config.ram > (2ull << 30) || config.ram % (2ull << 20))
+        fail(ErrorKind::usage, "guest RAM must be 128M to 2G in steps of 2M, not {}", format_size(config.ram));
+    if (config.cpus < 1 || config.cpus > 8)
+        fail(ErrorKind::usage, "a guest has 1 to 8 CPUs, not {}", config.cpus);
+    if (config.pm.size() > 4)
+        fail(ErrorKind::usage, "a guest has at most 4 PM devices, not {}", config.pm.size());
+    for (const PmConfig &device : config.pm) {
+        if (device.size < kMinPmSize || device.size > kMaxPmSize)
+            fail(ErrorKind::usage, "a PM device is {} to {} large, not {}", format_size(kMinPmSize),
+                 format_size(kMaxPmSize), format_size(device.size));
+        if (device.size % kPmAlignment)
+            fail(ErrorKind::usage, "the size of a PM device is a multiple of {}, {} is not",
+                 format_size(kPmAlignment), format_size(device.size));
+        // NVDIMMs take ACPI slots and e820 ranges take NUMA nodes: their places in the physical
+        // address space would depend on each other.
+        if (device.attach != config.pm.front().attach)
+            fail(ErrorKind::usage, "all PM devices of a guest are attached the same way");
+    }
+}
+
+std::uint64_t parse_size(const std::string &text)
+{
+    std::uint64_t number = 0;
+    const char *end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), end, number);
+    std::string_view suffix(rest, static_cast<std::size_t>(end - rest));
+    if (suffix.ends_with("iB"))
+        suffix.remove_suffix(2);
+    const int shift = suffix.empty() ? 0 : suffix == "K" ? 10 : suffix == "M" ? 20 : suffix == "G" ? 30 : -1;
+    if (error != std::errc() || shift < 0 || number > (UINT64_MAX >> shift))
+        fail(ErrorKind::usage, "'{}' is not a size; write for example 128M or 1G", text);
+    return number << shift;
+}
+
+std::string format_size(std::uint64_t bytes)
+{
+    for (const auto &[shift, suffix] : {std::pair{30, 'G'}, {20, 'M'}, {10, 'K'}})
+        if (bytes && bytes % (1ull << shift) == 0)
+            return fmt::format("{}{}", bytes >> shift, suffix);
+    return fmt::format("{}", bytes);
+}
+
+const char *to_string(PmAttach attach)
+{
+    return attach == PmAttach::nvdimm ? "nvdimm" : "e820";
+}
+
+const char *to_string(Accelerator accelerator)
+{
+    return accelerator == Accelerator::tcg ? "tcg" : "kvm";
+}
+
+const char *to_string(Clock clock)
+{
+    return clock == Clock::host ? "host" : "icount";
+}
+
+} // namespace fencepost::guest

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What a guest machine is made of; everything here is part of a template's identity.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace fencepost::guest {
+
+enum class PmAttach { nvdimm, e820 };
+enum class Accelerator { tcg, kvm };
+enum class Clock { host, icount }; // icount: guest time counts instructions, so runs repeat exactly
+
+struct PmConfig {
+    std::uint64_t size = 128ull << 20; // of the backing file, in bytes
+    PmAttach attach = PmAttach::nvdimm;
+
+    bool operator==(const PmConfig &) const = default;
+};
+
+struct GuestConfig {
+    std::string image = "default";
+    std::uint64_t ram = 512ull << 20;
+    unsigned cpus = 1;
+    Accelerator accelerator = Accelerator::tcg;
+    Clock clock = Clock::host;
+    std::vector<PmConfig> pm = {PmConfig{}};
+    std::string kernel_arguments; // after ours, so that they win
+};
+
+constexpr std::uint64_t kMinPmSize = 16ull << 20;
+constexpr std::uint64_t kMaxPmSize = 1ull << 30;
+constexpr std::uint64_t kPmAlignment = 2ull << 20;
+
+// Throws a usage error that names the field and its range.
+void validate(const GuestConfig &config);
+
+// "128M", "1G", "65536K" or bytes.
+std::uint64_t parse_size(const std::string &text);
+std::string format_size(std::uint64_t bytes);
+
+const char *to_string(PmAttach attach);
+const char *to_string(Accelerator accelerator);
+const char *to_string(Clock clock);
+
+} // namespace fencepost::guest

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// See guest_log.h.
+#include "replayer/guest/guest_log.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+namespace fencepost::guest {
+
+namespace {
+
+constexpr std::size_t kHeadLimit = 256 << 10;
+constexpr std::size_t kTailLimit = 1 << 20;
+constexpr std::string_view kPanic = "Kernel panic - not syncing";
+
+} // namespace
+
+void GuestLog::BoundedText::append(const char *data, std::size_t size)
+{
+    const std::size_t to_head = std::min(size, kHeadLimit - head_.size());
+    head_.append(data, to_head);
+    tail_.append(data + to_head, size - to_head);
+    if (tail_.size() > 2 * kTailLimit) { // halves at a time, so that appending stays cheap
+        dropped_ += tail_.size() - kTailLimit;
+        tail_.erase(0, tail_.size() - kTailLimit);
+    }
+}
+
+std::string GuestLog::BoundedText::text() const
+{
+    return dropped_ ? fmt::format("{}\n[{} bytes left out]\n{}", head_, dropped_, tail_) : head_ + tail_;
+}
+
+bool GuestLog::BoundedText::contains(std::string_view needle) const
+{
+    return (head_ + tail_).find(needle) != std::string::npos;
+}
+
+GuestLog::GuestLog(Fd console, Fd log_virtio, Fd log_serial)
+    : channels_{std::move(console), std::move(log_virtio), std::move(log_serial)}
+{
+    std::tie(stop_read_, stop_write_) = make_pipe();
+    reader_ = std::thread([this] { read_channels(); });
+}
+
+GuestLog::~GuestLog()
+{
+    stop_write_.reset();
+    if (reader_.joinable())
+        reader_.join();
+}
+
+std::string GuestLog::console() const
+{
+    const std::lock_guard guard(mutex_);
+    return console_.text();
+}
+
+std::string GuestLog::kernel_log() const
+{
+    const std::lock_guard guard(mutex_);
+    return kernel_log_.text();
+}
+
+bool GuestLog::panicked() const
+{
+    const std::lock_guard guard(mutex_);
+    return console_.contains(kPanic) || kernel_log_.contains(kPanic);
+}
+
+void GuestLog::finish()
+{
+    if (reader_.joinable())
+        reader_.join(); // it ends by itself at the end of all channels
+}
+
+void GuestLog::read_channels()
+{
+    while (channels_[0] || channels_[1] || channels_[2]) {
+        std::array<pollfd, 4> waited = {{{channels_[0].get(), POLLIN, 0},
+                                         {channels_[1].get(), POLLIN, 0},
+                                         {channels_[2].get(), POLLIN, 0},
+                                         {stop_read_.get(), POLLIN, 0}}};
+        poll(waited.data(), waited.size(), -1);
+        if (waited[3].revents)
+            return;
+        for (std::size_t i = 0; i < channels_.size(); ++i) {
+            if (!waited[i].revents)
+                continue;
+            char buffer[16384];
+            const ssize_t got = read(channels_[i].get(), buffer, sizeof buffer);
+            if (got <= 0) {
+                channels_[i].reset();
+                continue;
+            }
+            const std::lock_guard guard(mutex_);
+            (i == 0 ? console_ : kernel_log_).append(buffer, static_cast<std::size_t>(got));
+        }
+    }
+}
+
+} // namespace fencepost::guest

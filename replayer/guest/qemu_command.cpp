@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// See qemu_command.h. RAM is always a file: shared while a template boots, so that the file is the
+// guest's RAM at the freeze; private when it is restored, so that any number of guests start from it.
+#include "replayer/guest/qemu_command.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "base/child_process.h"
+#include "base/error.h"
+
+namespace fencepost::guest {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::uint64_t kPmBase = 4ull << 30; // guest-physical address of the first PM device
+
+// A comma in an option value is doubled (QEMU's own rule).
+std::string escaped(const fs::path &path)
+{
+    std::string text;
+    for (char c : path.string())
+        text += c == ',' ? std::string(",,") : std::string(1, c);
+    return text;
+}
+
+std::string file_backend(const std::string &id, const fs::path &path, std::uint64_t size, const char *sharing)
+{
+    return fmt::format("memory-backend-file,id={},mem-path={},size={},{}", id, escaped(path), size, sharing);
+}
+
+} // namespace
+
+bool QemuProgram::sufficient() const
+{
+    return major > kMinQemuMajor || (major == kMinQemuMajor && minor >= kMinQemuMinor);
+}
+
+QemuProgram find_qemu()
+{
+    QemuProgram qemu;
+    if (const char *chosen = std::getenv("FENCEPOST_QEMU"); chosen && *chosen)
+        qemu.path = chosen;
+    else if (const auto found = find_program("qemu-system-x86_64"))
+        qemu.path = *found;
+    else
+        fail(ErrorKind::guest, "qemu-system-x86_64 is not installed; run ./setup");
+    const CommandResult result = run_command({qemu.path.string(), "--version"},
+                                             {.deadline = Deadline::after(std::chrono::seconds(30))});
+    const std::string intro = "QEMU emulator version ";
+    if (!result.success() || !result.output.starts_with(intro) ||
+        std::sscanf(result.output.c_str() + intro.size(), "%d.%d", &qemu.major, &qemu.minor) != 2)
+        fail(ErrorKind::guest, "{} does not say which QEMU it is: {}", qemu.path.string(), result.last_words());
+    qemu.version = result.output.substr(intro.size(), result.output.find('\n') - intro.size());
+    return qemu;
+}
+
+QemuProgram require_qemu()
+{
+    const QemuProgram qemu = find_qemu();
+    if (!qemu.sufficient())
+        fail(ErrorKind::guest, "{} is QEMU {}.{}, {}.{} or newer is needed; run ./setup", qemu.path.string(),
+             qemu.major, qemu.minor, kMinQemuMajor, kMinQemuMinor);
+    return qemu;
+}
+
+std::string kernel_command_line(const GuestConfig &config)
+{
+    // nokaslr: addresses mean the same in every run. mitigations=off: calls and returns stay
+    // pairs, and emulation need not emulate speculation barriers.
+    std::string line = "console=ttyS0 quiet panic=-1 nokaslr mitigations=off audit=0";
+    line += fmt::format(" fencepost.pm_devices={}", config.pm.size());
+    std::uint64_t address = kPmBase;
+    for (const PmConfig &device : config.pm) {
+        if (device.attach == PmAttach::e820)
+            line += fmt::format(" memmap={}!{:#x}", format_size(device.size), address);
+        address += device.size;
+    }
+    if (!config.kernel_arguments.empty())
+        line += " " + config.kernel_arguments;
+    return line;
+}
+
+std::string cpu_model(const GuestConfig &config)
+{
+    if (config.accelerator == Accelerator::kvm)
+        return "host";
+    return config.clock == Clock::icount ? "max,-rdrand,-rdseed" : "max";
+}
+
+std::vector<std::string> memory_arguments(const MachinePlan &plan)
+{
+    const GuestConfig &config = plan.config;
+    const char *ram_sharing = plan.restore ? "share=off,readonly=on,rom=off" : "share=on";
+    std::vector<std::string> arguments = {
+        "-object", file_backend("ram", plan.ram_file, config.ram, ram_sharing)};
+    auto add = [&](std::initializer_list<std::string> more) { arguments.insert(arguments.end(), more); };
+    const bool e820 = !config.pm.empty() && config.pm.front().attach == PmAttach::e820;
+    std::uint64_t pm_total = 0;
+    for (const PmConfig &device : config.pm)
+        pm_total += device.size;
+
+    if (e820) {
+        // RAM ends where PM must not begin: all of the first node is below 4 GiB, so the nodes
+        // of PM follow each other from 4 GiB on.
+        add({"-machine", fmt::format("max-ram-below-4g={}", config.ram)});
+        add({"-m", fmt::format("{}M", (config.ram + pm_total) >> 20)});
+        add({"-numa", fmt::format("node,memdev=ram,cpus=0-{}", config.cpus - 1)});
+    } else {
+        add({"-machine", fmt::format("memory-backend=ram{}", config.pm.empty() ? "" : ",nvdimm=on")});
+        add({"-m", fmt::format("{}M,slots=4,maxmem=8G", config.ram >> 20)});
+    }
+    for (std::size_t i = 0; i < config.pm.size(); ++i) {
+        const std::string id = fmt::format("pm{}", i);
+        const char *alignment = e820 ? "share=on" : "share=on,align=2M";
+        add({"-object", file_backend(id, plan.pm_files.at(i), config.pm[i].size, alignment)});
+        if (e820)
+            add({"-numa", fmt::format("node,memdev={}", id)});
+        else
+            add({"-device", fmt::format("nvdimm,id=nvdimm{},memdev={}", i, id)});
+    }
+    return arguments;
+}
+
+std::vector<std::string> clock_arguments(const GuestConfig &config)
+{
+    if (config.clock == Clock::host)
+        return {};
+    return {"-icount", "shift=0,sleep=off", "-rtc", "base=2026-01-01,clock=vm", "-seed", "42"};
+}
+
+std::vector<std::string> qemu_command(const QemuProgram &qemu, const MachinePlan &plan, const ChannelFds &fds)
+{
+    const GuestConfig &config = plan.config;
+    std::vector<std::string> command = {qemu.path.string(), "-nodefaults", "-no-user-config",
+                                        "-display", "none", "-no-reboot"};
+    auto add = [&](const std::vector<std::string> &more) {
+        command.insert(command.end(), more.begin(), more.end());
+    };
+    add({"-machine", "q35,sata=off,smbus=off,usb=off,vmport=off"});
+    add({"-accel", config.accelerator == Accelerator::kvm ? "kvm" : "tcg,thread=single"});
+    add({"-cpu", cpu_model(config), "-smp", std::to_string(config.cpus)});
+    add(memory_arguments(plan));
+    add(clock_arguments(config));
+    add({"-kernel", plan.kernel.string(), "-initrd", plan.initrd.string()});
+    add({"-append", kernel_command_line(config)});
+
+    auto socket = [&](const char *id, int fd) {
+        add({"-chardev", fmt::format("socket,id={},fd={}", id, fd)});
+    };
+    socket("qmp", fds.qmp);
+    add({"-mon", "chardev=qmp,mode=control"});
+    socket("console", fds.console);
+    socket("control_serial", fds.control_serial);
+    socket("log_serial", fds.log_serial);
+    for (const char *id : {"console", "control_serial", "log_serial"})
+        add({"-serial", fmt::format("chardev:{}", id)});
+    socket("control_virtio", fds.control_virtio);
+    socket("log_virtio", fds.log_virtio);
+    add({"-device", "virtio-serial-pci,max_ports=4"});
+    add({"-device", "virtserialport,chardev=control_virtio,name=fencepost.control"});
+    add({"-device", "virtserialport,chardev=log_virtio,name=fencepost.log"});
+    if (plan.restore)
+        add({"-incoming", "defer"});
+    add(plan.extra_arguments);
+    return command;
+}
+
+std::string quoted(const std::vector<std::string> &command)
+{
+    std::string line;
+    for (const std::string &argument : command) {
+        if (!line.empty())
+            line += ' ';
+        if (argument.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                       "_-+=,./:@%") == std::string::npos &&
+            !argument.empty()) {
+            line += argument;
+            continue;
+        }
+        line += '\'';
+        for (char c : argument)
+            line += c == '\'' ? std::string("'\\''") : std::string(1, c);
+        line += '\'';
+    }
+    return line;
+}
+
+} // namespace fencepost::guest

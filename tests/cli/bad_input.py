@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Every mistake in bad_input.toml gets its exit status and one sentence, and leaves nothing behind."""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import tomllib
+import unittest
+
+PROGRAM = sys.argv.pop(1)
+CASES = tomllib.loads(pathlib.Path(__file__).with_name("bad_input.toml").read_text())["case"]
+
+
+def cache_directory():
+    return pathlib.Path(os.environ.get("FENCEPOST_CACHE") or pathlib.Path.home() / ".cache" / "fencepost")
+
+
+def make_files(directory):
+    (directory / "text").write_text("this is not what you are looking for\n" * 200)
+    old_qemu = directory / "old-qemu"
+    old_qemu.write_text("#!/bin/sh\necho 'QEMU emulator version 7.2.0'\n")
+    old_qemu.chmod(0o755)
+    # A real module of the guest image's own kernel, with another release in its vermagic.
+    package = max((cache_directory() / "packages").rglob("linux-image-*cloud*.deb"), key=os.path.getmtime)
+    listing = subprocess.run(["dpkg-deb", "--fsys-tarfile", package], capture_output=True, check=True).stdout
+    tar = directory / "kernel.tar"
+    tar.write_bytes(listing)
+    names = subprocess.run(["tar", "-tf", tar], capture_output=True, text=True, check=True).stdout.splitlines()
+    name = next(n for n in names if re.search(r"/nd_btt\.ko$", n))
+    module = subprocess.run(["tar", "-xOf", tar, name], capture_output=True, check=True).stdout
+    release = re.search(rb"vermagic=([^ ]+)", module).group(1)
+    other = b"9.9.9-other".ljust(len(release), b"x")[: len(release)]
+    (directory / "other.ko").write_bytes(module.replace(b"vermagic=" + release, b"vermagic=" + other))
+    tar.unlink()
+
+
+def snapshot(cache):
+    # Lock files stay for the next process that wants the lock.
+    return sorted(str(p) for folder in ("scratch", "images", "templates") for p in (cache / folder).glob("*")
+                  if not p.name.endswith("lock"))
+
+
+class BadInput(unittest.TestCase):
+    maxDiff = None
+
+    @classmethod
+    def setUpClass(cls):
+        cls.directory = tempfile.TemporaryDirectory()
+        make_files(pathlib.Path(cls.directory.name))
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.directory.cleanup()
+
+    def fill(self, text):
+        return text.replace("{dir}", self.directory.name)
+
+
+def add_case(case):
+    def test(self):
+        before = snapshot(cache_directory())
+        environment = dict(os.environ) | {k: self.fill(v) for k, v in case.get("environment", {}).items()}
+        result = subprocess.run([PROGRAM, "-q"] + [self.fill(word) for word in case["command"]],
+                                env=environment, capture_output=True, text=True, timeout=120)
+        self.assertIn(self.fill(case["says"]), result.stderr)
+        self.assertEqual(result.returncode, case["exit"], result.stderr)
+        self.assertEqual(len(result.stderr.strip().splitlines()), 1, result.stderr)
+        self.assertEqual(result.stdout, "")
+        self.assertEqual(snapshot(cache_directory()), before)
+
+    setattr(BadInput, "test_" + re.sub(r"\W+", "_", case["name"]), test)
+
+
+for each in CASES:
+    add_case(each)
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
