@@ -10,7 +10,7 @@
 
 namespace fencepost::trace {
 
-// In the order of the declaration below; kDeclaration and this enum belong together.
+// In the order of the declaration below; kEventDeclaration and this enum belong together.
 enum EventColumn {
     kSeq,
     kKind,

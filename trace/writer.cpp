@@ -5,6 +5,7 @@
 #include "trace/writer.h"
 
 #include <unordered_map>
+#include <unordered_set>
 
 #include <unistd.h>
 
@@ -84,7 +85,7 @@ struct TraceWriter::State {
     BlockEncoder encoder;
     StreamDigest digest;
     std::unordered_map<SiteId, SiteCounts> counts;
-    std::unordered_map<SiteId, bool> changed_counts;
+    std::unordered_set<SiteId> changed_counts;
     std::uint64_t event_count = 0;
     std::uint64_t block_seq = 0; // seq of the first event that is not in a written block
     std::size_t batch_bytes = 0;
@@ -167,7 +168,7 @@ void TraceWriter::State::write_block()
         if (shape.kind == EventKind::marker || shape.site == 0)
             continue;
         SiteCounts &count = counts[shape.site];
-        changed_counts[shape.site] = true;
+        changed_counts.insert(shape.site);
         std::uint64_t *const fields[kEventKinds] = {&count.stores, &count.nt_stores, &count.flushes,
                                                     &count.fences, nullptr,          &count.loads};
         *fields[static_cast<unsigned>(shape.kind)] += times;
@@ -199,7 +200,7 @@ void TraceWriter::State::write_markers(const EventBuffer &buffer, std::uint64_t 
 
 void TraceWriter::State::write_counts()
 {
-    for (const auto &[site, changed] : changed_counts) {
+    for (const SiteId site : changed_counts) {
         const SiteCounts &count = counts[site];
         set_counts.bind(1, std::uint64_t{site})
             .bind(2, count.stores)
@@ -318,7 +319,7 @@ void TraceWriter::put_data_quality(const DataQuality &counter)
 void TraceWriter::put_volatile_flushes(SiteId site, std::uint64_t count)
 {
     state_->counts[site].volatile_flushes = count;
-    state_->changed_counts[site] = true;
+    state_->changed_counts.insert(site);
 }
 
 void TraceWriter::append(const EventBuffer &buffer)
