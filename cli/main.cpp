@@ -48,7 +48,7 @@ int run(int argc, char **argv)
     app.fallthrough();
     app.set_version_flag("--version", "fencepost " FENCEPOST_VERSION);
     app.add_flag("--json", context.settings.json, "Print one JSON document on stdout");
-    app.add_flag("-v,--verbose{1},-q,--quiet{-1}", context.settings.verbose,
+    app.add_flag("-v{1},--verbose{1},-q{-1},--quiet{-1}", context.settings.verbose,
                  "Say more (-v, -v -v) or less (-q) on stderr");
     app.parse_complete_callback([&] { set_up_log(context.settings); });
     add_doctor(app, context);

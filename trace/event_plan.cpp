@@ -88,8 +88,7 @@ struct Bounds {
     }
 };
 
-template <typename Visit>
-void for_each_value(char code, sqlite3_value *argument, Visit &&visit)
+template <typename Visit> void for_each_value(char code, sqlite3_value *argument, Visit &&visit)
 {
     if (code != kIn)
         return visit(argument);

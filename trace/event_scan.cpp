@@ -33,8 +33,7 @@ std::int64_t clamped(std::uint64_t number)
     return static_cast<std::int64_t>(std::min<std::uint64_t>(number, INT64_MAX));
 }
 
-template <typename T>
-void sort_unique(std::optional<std::vector<T>> &values)
+template <typename T> void sort_unique(std::optional<std::vector<T>> &values)
 {
     if (!values)
         return;

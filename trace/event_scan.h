@@ -51,15 +51,13 @@ public:
     bool all_selected() const { return all_selected_; }
 
     // Calls visit(seq, event, wide_values) for every matching event from here to the end.
-    template <typename Visit>
-    void for_each(Visit &&visit)
+    template <typename Visit> void for_each(Visit &&visit)
     {
         while (next())
             visit_block(visit);
     }
 
-    template <typename Visit>
-    void visit_block(Visit &&visit) const
+    template <typename Visit> void visit_block(Visit &&visit) const
     {
         const std::span<const Event> all = events();
         if (all_selected_) {

@@ -41,8 +41,7 @@ struct EventCursor : sqlite3_vtab_cursor {
 };
 
 // Runs `action` and turns what it throws into SQLite's way of failing.
-template <typename Action>
-int guarded(sqlite3_vtab *table, Action &&action) noexcept
+template <typename Action> int guarded(sqlite3_vtab *table, Action &&action) noexcept
 {
     const auto report = [table](int code, const char *message) {
         sqlite3_free(table->zErrMsg);

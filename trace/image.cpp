@@ -35,8 +35,7 @@ bool is_zero(std::span<const std::byte> bytes)
 }
 
 // Calls visit(offset, chunk) for every chunk in ascending order; the last may be short.
-template <typename Visit>
-void visit_chunks(std::span<const std::byte> bytes, Visit &&visit)
+template <typename Visit> void visit_chunks(std::span<const std::byte> bytes, Visit &&visit)
 {
     for (std::size_t at = 0; at < bytes.size(); at += kChunk)
         visit(at, bytes.subspan(at, std::min(kChunk, bytes.size() - at)));

@@ -20,8 +20,12 @@ struct PmDevice {
     std::string name; // as in /dev
     std::uint64_t size_bytes = 0;
     bool dax = false;
-    std::uint64_t physical_start = 0; // 0: the kernel does not say
-    std::string mode;                 // as the nvdimm driver spells it; empty: it does not say
+    // Of the device's first byte: in fsdax mode that is behind the info block. 0: the kernel does
+    // not say.
+    std::uint64_t physical_start = 0;
+    // In the words of the driver that made the device: "raw" and "memory" of a namespace, "ram" and
+    // "pmem" of an fsdax device, by where its page structures are. Empty: it does not say.
+    std::string mode;
 
     bool operator==(const PmDevice &) const = default;
 };
