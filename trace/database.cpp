@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// See database.h.
+#include "trace/database.h"
+
+#include "base/error.h"
+
+namespace fencepost::trace {
+
+namespace {
+
+std::string file_of(sqlite3 *database)
+{
+    const char *name = database ? sqlite3_db_filename(database, "main") : nullptr;
+    return name && *name ? name : "the trace";
+}
+
+} // namespace
+
+void fail_sqlite(sqlite3 *database, int code)
+{
+    const std::string file = file_of(database);
+    const std::string reason = database ? sqlite3_errmsg(database) : sqlite3_errstr(code);
+    // The virtual table's own words, which name the file.
+    if (code == SQLITE_CORRUPT_VTAB)
+        fail(ErrorKind::trace, "{}", reason);
+    switch (code & 0xff) {
+    case SQLITE_NOTADB:
+        fail(ErrorKind::trace, "{} is not a trace: it is not a SQLite file", file);
+    case SQLITE_CORRUPT:
+        fail(ErrorKind::trace, "{} is truncated or damaged: SQLite says {}", file, reason);
+    case SQLITE_FULL:
+        fail(ErrorKind::io, "cannot write {}: the disk is full; free some space and record again",
+             file);
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        fail(ErrorKind::io, "{} is in use by another process; try again when that has ended", file);
+    case SQLITE_READONLY:
+    case SQLITE_CANTOPEN:
+    case SQLITE_PERM:
+    case SQLITE_AUTH:
+        fail(ErrorKind::io, "cannot open {}: {}; check that it and its directory can be written",
+             file, reason);
+    case SQLITE_IOERR:
+    case SQLITE_NOMEM:
+        fail(ErrorKind::io, "cannot read or write {}: {}", file, reason);
+    case SQLITE_INTERRUPT:
+        fail(ErrorKind::interrupted, "interrupted");
+    default:
+        fail(ErrorKind::trace, "{} cannot be used as a trace: {}", file, reason);
+    }
+}
+
+std::string quoted_name(std::string_view name)
+{
+    std::string text = "\"";
+    for (const char c : name) {
+        text += c;
+        if (c == '"')
+            text += c;
+    }
+    return text + "\"";
+}
+
+Statement::Statement(sqlite3 *database, std::string_view sql) : database_(database)
+{
+    sqlite3_stmt *statement = nullptr;
+    const int code =
+        sqlite3_prepare_v2(database, sql.data(), static_cast<int>(sql.size()), &statement, nullptr);
+    statement_.reset(statement);
+    check(code);
+}
+
+void Statement::check(int code) const
+{
+    if (code != SQLITE_OK)
+        fail_sqlite(database_, code);
+}
+
+Statement &Statement::bind(int parameter, std::int64_t number)
+{
+    check(sqlite3_bind_int64(statement_.get(), parameter, number));
+    return *this;
+}
+
+Statement &Statement::bind(int parameter, std::uint64_t number)
+{
+    return bind(parameter, static_cast<std::int64_t>(number));
+}
+
+Statement &Statement::bind(int parameter, std::string_view text)
+{
+    // An empty view may have no address, which SQLite would take for NULL.
+    check(sqlite3_bind_text(statement_.get(), parameter, text.empty() ? "" : text.data(),
+                            static_cast<int>(text.size()), SQLITE_STATIC));
+    return *this;
+}
+
+Statement &Statement::bind(int parameter, std::span<const std::byte> blob)
+{
+    check(blob.empty() ? sqlite3_bind_zeroblob(statement_.get(), parameter, 0)
+                       : sqlite3_bind_blob64(statement_.get(), parameter, blob.data(), blob.size(),
+                                             SQLITE_STATIC));
+    return *this;
+}
+
+Statement &Statement::bind_null(int parameter)
+{
+    check(sqlite3_bind_null(statement_.get(), parameter));
+    return *this;
+}
+
+bool Statement::step()
+{
+    const int code = sqlite3_step(statement_.get());
+    if (code == SQLITE_ROW)
+        return true;
+    if (code == SQLITE_DONE)
+        return false;
+    // Only after the message has been taken: a reset keeps the statement from holding a lock.
+    try {
+        fail_sqlite(database_, code);
+    } catch (...) {
+        sqlite3_reset(statement_.get());
+        throw;
+    }
+}
+
+void Statement::run()
+{
+    while (step()) {
+    }
+    reset();
+}
+
+void Statement::reset()
+{
+    sqlite3_reset(statement_.get());
+}
+
+bool Statement::is_null(int column) const
+{
+    return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL;
+}
+
+std::int64_t Statement::integer(int column) const
+{
+    return sqlite3_column_int64(statement_.get(), column);
+}
+
+std::string_view Statement::text(int column) const
+{
+    const auto *text =
+        reinterpret_cast<const char *>(sqlite3_column_text(statement_.get(), column));
+    return text ? std::string_view(text, static_cast<std::size_t>(
+                                             sqlite3_column_bytes(statement_.get(), column)))
+                : std::string_view();
+}
+
+std::optional<std::string> Statement::optional_text(int column) const
+{
+    if (is_null(column))
+        return std::nullopt;
+    return std::string(text(column));
+}
+
+std::span<const std::byte> Statement::blob(int column) const
+{
+    const auto *bytes =
+        static_cast<const std::byte *>(sqlite3_column_blob(statement_.get(), column));
+    const int size = sqlite3_column_bytes(statement_.get(), column);
+    return bytes ? std::span(bytes, static_cast<std::size_t>(size)) : std::span<const std::byte>();
+}
+
+Database::Database(const std::filesystem::path &path, int flags)
+{
+    sqlite3 *handle = nullptr;
+    const int code = sqlite3_open_v2(path.c_str(), &handle, flags | SQLITE_OPEN_NOMUTEX, nullptr);
+    handle_.reset(handle);
+    if (code != SQLITE_OK)
+        fail(ErrorKind::io, "cannot open {}: {}", path.string(),
+             handle ? sqlite3_errmsg(handle) : sqlite3_errstr(code));
+    sqlite3_extended_result_codes(handle, 1);
+}
+
+void Database::execute(const std::string &sql)
+{
+    const int code = sqlite3_exec(get(), sql.c_str(), nullptr, nullptr, nullptr);
+    if (code != SQLITE_OK)
+        fail_sqlite(get(), code);
+}
+
+std::int64_t Database::integer(const std::string &sql)
+{
+    Statement statement(get(), sql);
+    return statement.step() ? statement.integer(0) : 0;
+}
+
+} // namespace fencepost::trace

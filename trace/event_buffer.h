@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Events on their way from whoever captures them to the writer, in trace order.
+#pragma once
+
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "trace/event.h"
+
+namespace fencepost::trace {
+
+// What a marker carries beyond its event. Which fields mean what: schema.sql, table `marker`.
+struct Marker {
+    std::int64_t number = 0;
+    std::int64_t result = 0;
+    std::uint64_t process = 0;
+    std::vector<std::uint64_t> arguments = {};
+    std::string text = {};
+
+    bool operator==(const Marker &) const = default;
+};
+
+// Filled by one thread, then handed over whole; clear() keeps the memory. Pushing allocates only
+// when a wide store or a marker outgrows what earlier rounds needed.
+class EventBuffer {
+public:
+    explicit EventBuffer(std::size_t capacity) : capacity_(capacity) { events_.reserve(capacity); }
+
+    bool full() const { return events_.size() >= capacity_; }
+    bool empty() const { return events_.empty(); }
+    std::size_t size() const { return events_.size(); }
+
+    // Anything but a wide store or a marker; `value` is set by the caller.
+    void push(const Event &event) { events_.push_back(event); }
+
+    // A store of `event.size` bytes; sets `value`.
+    void push_store(Event event, const void *bytes)
+    {
+        if (event.size <= sizeof event.value) {
+            event.value = 0;
+            std::memcpy(&event.value, bytes, event.size);
+        } else {
+            event.value = wide_values_.size();
+            const auto *first = static_cast<const std::byte *>(bytes);
+            wide_values_.insert(wide_values_.end(), first, first + event.size);
+        }
+        events_.push_back(event);
+    }
+
+    void push_marker(Event event, Marker marker)
+    {
+        event.value = markers_.size();
+        markers_.push_back(std::move(marker));
+        events_.push_back(event);
+    }
+
+    void clear()
+    {
+        events_.clear();
+        wide_values_.clear();
+        markers_.clear();
+    }
+
+    std::span<const Event> events() const { return events_; }
+    std::span<const std::byte> wide_values() const { return wide_values_; }
+    std::span<const Marker> markers() const { return markers_; }
+
+private:
+    std::size_t capacity_;
+    std::vector<Event> events_;
+    std::vector<std::byte> wide_values_;
+    std::vector<Marker> markers_;
+};
+
+} // namespace fencepost::trace
