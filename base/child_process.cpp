@@ -65,6 +65,8 @@ std::vector<char *> pointers(std::vector<std::string> &texts)
     for (std::size_t i = 0; i < fds.size() && ready; ++i)
         ready = (parked[i] = fcntl(fds[i].second, F_DUPFD_CLOEXEC, kParked)) >= 0;
     const int report = fcntl(error_pipe, F_DUPFD_CLOEXEC, kParked);
+    // Our own descriptors are close-on-exec, but those that our parent left us may not be.
+    syscall(SYS_close_range, 3, ~0U, 4 /* CLOSE_RANGE_CLOEXEC */);
     for (std::size_t i = 0; i < fds.size() && ready; ++i)
         ready = dup2(parked[i], fds[i].first) >= 0;
     if (ready && directory)
