@@ -20,8 +20,8 @@ void SymbolTable::finish()
     std::ranges::sort(symbols_, {}, [](const CodeSymbol &symbol) {
         return std::tie(symbol.address, symbol.rank, symbol.name, symbol.module, symbol.size);
     });
-    std::ranges::stable_partition(symbols_,
-                                  [](const CodeSymbol &symbol) { return symbol.size > 0; });
+    std::stable_partition(symbols_.begin(), symbols_.end(),
+                          [](const CodeSymbol &symbol) { return symbol.size > 0; });
     // One name an address: the best rank came first. A second one of another size could only tell
     // about bytes that the first does not have.
     const auto same = [](const CodeSymbol &a, const CodeSymbol &b) {
