@@ -12,8 +12,8 @@ using trace::FlushKind;
 
 namespace {
 
-// Without fences, entries that mean nothing any more would pile up; this keeps them below a multiple
-// of what is in flight.
+// Without fences, entries that mean nothing any more would pile up; this keeps them below a
+// multiple of what is in flight.
 bool too_many(std::size_t entries, std::size_t lines)
 {
     return entries > 4096 && entries > 4 * lines;
@@ -75,8 +75,8 @@ void AdrModel::store(std::uint64_t seq, const Event &event, std::span<const std:
     cut(seq, event, bytes, [&](std::uint64_t line, Piece &piece) {
         const std::uint64_t end = event.address + event.size;
         const std::uint64_t next = line * trace::kLineBytes + piece.offset + piece.size;
-        piece.joined = in_flight_.order() == Order::line && next < end &&
-                       next % trace::kLineBytes != 0;
+        piece.joined =
+            in_flight_.order() == Order::line && next < end && next % trace::kLineBytes != 0;
         in_flight_.add(line, piece);
         if (!piece.non_temporal)
             return;
@@ -117,7 +117,8 @@ void AdrModel::note_flush(std::uint64_t seq, std::uint16_t vcpu, std::uint64_t l
     std::vector<Flush> &flushes = waiting.flushes;
     // A line flushed over and over needs one entry.
     const bool again = state.flush != 0 && state.flush_vcpu == vcpu &&
-                       state.flush_entry < flushes.size() && flushes[state.flush_entry].line == line;
+                       state.flush_entry < flushes.size() &&
+                       flushes[state.flush_entry].line == line;
     state.flush = seq + 1;
     if (again) {
         flushes[state.flush_entry].seq = seq;

@@ -21,8 +21,7 @@ void EadrModel::do_apply(std::uint64_t seq, const Event &event, std::span<const 
         cut(seq, event, bytes, [this](std::uint64_t line, const Piece &piece) {
             const std::uint32_t number = in_flight_.find(line);
             if (number != kNone)
-                in_flight_.settle(number,
-                                  {.units = static_cast<std::uint8_t>(1u << piece.unit())});
+                in_flight_.settle(number, {.units = static_cast<std::uint8_t>(1u << piece.unit())});
             in_flight_.pass(line, piece);
         });
     } else if (event.kind == EventKind::nt_store) {

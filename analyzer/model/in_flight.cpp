@@ -127,9 +127,9 @@ void InFlight::settle_by_order(std::uint32_t number, const Covered &covered)
     std::uint8_t units = 0;
     for (std::size_t i = chain_.size(); i-- > 0;) {
         const Piece &piece = pieces_[chain_[i]];
-        const bool before_chosen = order_ == Order::line
-                                       ? any
-                                       : (units >> piece.unit() & 1) || (!piece.non_temporal && cached);
+        const bool before_chosen =
+            order_ == Order::line ? any
+                                  : (units >> piece.unit() & 1) || (!piece.non_temporal && cached);
         if (!before_chosen && !covered.covers(piece))
             continue;
         chosen_[i] = any = true;

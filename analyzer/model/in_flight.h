@@ -38,9 +38,9 @@ struct InFlightLine {
 
 // What an event guarantees by itself; what must be there before it follows from the order.
 struct Covered {
-    std::uint64_t cached_before = 0;      // cached pieces of stores with a smaller seq
+    std::uint64_t cached_before = 0;       // cached pieces of stores with a smaller seq
     std::uint32_t non_temporal_of = kNone; // non-temporal pieces of this vCPU
-    std::uint8_t units = 0;               // everything in these units (bit u)
+    std::uint8_t units = 0;                // everything in these units (bit u)
 
     bool covers(const Piece &piece) const
     {
@@ -92,7 +92,8 @@ public:
     // piece left is gone; its number may be given to another.
     void settle(std::uint32_t number, const Covered &covered);
     void settle_all(std::uint32_t number);
-    // A piece that is guaranteed as soon as it is written; settle what is before it in its unit first.
+    // A piece that is guaranteed as soon as it is written; settle what is before it in its unit
+    // first.
     void pass(std::uint64_t line, const Piece &piece) { settled_.push_back({line, piece}); }
 
     // Pieces that became guaranteed since clear_settled(); those of one unit are in order.

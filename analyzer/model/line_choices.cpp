@@ -119,7 +119,8 @@ bool LineChoices::legal(const UnitCounts &counts) const
     for (const Range &range : ranges_) {
         bool inside = true;
         for (unsigned unit = 0; unit < kUnitsPerLine; ++unit)
-            inside = inside && counts[unit] >= range.least[unit] && counts[unit] <= range.most[unit];
+            inside =
+                inside && counts[unit] >= range.least[unit] && counts[unit] <= range.most[unit];
         if (inside)
             return true;
     }

@@ -30,7 +30,7 @@ public:
     void remove(std::uint64_t line);
 
 private:
-    static constexpr std::size_t kSmallest = 1024;
+    static constexpr std::size_t kSmallest = 64;
 
     struct Slot {
         std::uint64_t line = 0;

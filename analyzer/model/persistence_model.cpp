@@ -55,7 +55,8 @@ bool counts_as_fence(trace::FenceKind kind, FenceRule rule)
     case trace::FenceKind::xchg:
         return rule == FenceRule::architectural;
     default:
-        return false; // lfence orders no stores; an interrupt that happens to come must hide nothing
+        return false; // lfence orders no stores; an interrupt that happens to come must hide
+                      // nothing
     }
 }
 

@@ -30,8 +30,8 @@ std::string describe(std::span<const trace::Event> events)
         text += fmt::format("  {} vcpu {} {} {}", i, event.vcpu, trace::name_of(event.kind),
                             trace::subkind_name(event.kind, event.subkind));
         if (event.has_address())
-            text += fmt::format(" +{} size {}",
-                                event.address - kSmallTraceLine * trace::kLineBytes, event.size);
+            text += fmt::format(" +{} size {}", event.address - kSmallTraceLine * trace::kLineBytes,
+                                event.size);
         text += '\n';
     }
     return text;
@@ -43,7 +43,8 @@ public:
 };
 
 void compare(std::span<const trace::Event> events, const ReferenceModel &reference,
-             const ReferenceModel::StateSet &closed, ModelKind kind, FenceRule rule, Totals &totals)
+             std::span<const ReferenceModel::PieceSet> closed, ModelKind kind, FenceRule rule,
+             Totals &totals)
 {
     const auto differ = [&](const char *what, std::size_t executed) {
         throw Difference(fmt::format("{} after {} events, model {}, fences {}:\n{}", what, executed,
@@ -53,7 +54,7 @@ void compare(std::span<const trace::Event> events, const ReferenceModel &referen
     ModelStates fast(reference);
     ReferenceModel::StateSet all;
     ReferenceModel::StateSet at_boundaries;
-    ReferenceModel::StateSet expected;
+    ReferenceModel::States expected;
     ReferenceModel::PieceSet executed_before = 0;
     ReferenceModel::PieceSet guaranteed_before = 0;
     static const std::array<std::byte, trace::kMaxStoreBytes> wide = {};
@@ -66,11 +67,11 @@ void compare(std::span<const trace::Event> events, const ReferenceModel &referen
         executed_before = executed_parts;
         guaranteed_before = guaranteed;
         const auto states = fast.states(model->in_flight());
-        if (states != expected)
+        if (states != expected.sets)
             differ("another set of states", executed);
-        if (fast.listed() != states.count())
+        if (fast.listed() != expected.count)
             differ("a state listed twice", executed);
-        all |= expected;
+        all |= expected.sets;
         ++totals.crash_points;
         totals.states += fast.listed();
         const bool end = executed == events.size();
@@ -123,13 +124,13 @@ int main(int argc, char **argv)
     const fencepost::Stopwatch watch;
     try {
         const auto totals = fencepost::model::run(std::strtoull(argv[1], nullptr, 10), seed);
-        std::printf("%llu traces, seed %llu: %llu crash points, %llu states, %llu at boundaries; no "
-                    "difference; %.1f s\n",
-                    static_cast<unsigned long long>(totals.traces),
-                    static_cast<unsigned long long>(seed),
-                    static_cast<unsigned long long>(totals.crash_points),
-                    static_cast<unsigned long long>(totals.states),
-                    static_cast<unsigned long long>(totals.boundaries), watch.seconds());
+        std::printf(
+            "%llu traces, seed %llu: %llu crash points, %llu states, %llu at boundaries; no "
+            "difference; %.1f s\n",
+            static_cast<unsigned long long>(totals.traces), static_cast<unsigned long long>(seed),
+            static_cast<unsigned long long>(totals.crash_points),
+            static_cast<unsigned long long>(totals.states),
+            static_cast<unsigned long long>(totals.boundaries), watch.seconds());
     } catch (const std::exception &difference) {
         std::fprintf(stderr, "model_reference: %s", difference.what());
         return 1;

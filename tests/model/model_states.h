@@ -53,7 +53,8 @@ private:
 
     void add_line(const InFlight &in_flight, const InFlightLine &line)
     {
-        units_.fill({});
+        for (Prefixes &unit : units_)
+            unit.count = 0;
         in_flight.for_each_piece(line, [&](const Piece &piece) {
             // prefixes[k] = the first k pieces of the unit.
             Prefixes &unit = units_[piece.unit()];
@@ -75,7 +76,7 @@ private:
 
     struct Prefixes {
         std::uint32_t count = 0;
-        std::array<PieceSet, ReferenceModel::kMaxPieces + 1> sets = {};
+        std::array<PieceSet, ReferenceModel::kMaxPieces + 1> sets = {}; // sets[0] stays empty
     };
 
     const ReferenceModel &reference_;

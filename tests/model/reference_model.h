@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The persistence model by definition: all sets of pieces, and which of them may be in PM. Slow on
-// purpose, shares nothing with analyzer/model but its enums, and is never told what happened before:
-// every question is answered from the whole trace.
+// purpose, shares nothing with analyzer/model but its enums, and is never told what happened
+// before: every question is answered from the whole trace.
 #pragma once
 
 #include <array>
@@ -17,9 +17,10 @@ namespace fencepost::model {
 
 class ReferenceModel {
 public:
-    static constexpr unsigned kMaxPieces = 10;
+    static constexpr unsigned kMaxPieces = 9;
     using PieceSet = std::uint32_t; // bit p = piece p
-    using StateSet = std::bitset<1u << kMaxPieces>; // bit S = the state in which PM has the pieces S
+    using StateSet =
+        std::bitset<1u << kMaxPieces>; // bit S = the state in which PM has the pieces S
 
     struct Part {
         std::size_t event;
@@ -112,27 +113,37 @@ public:
     }
 
     // Sets of pieces that lack nothing they need.
-    StateSet closed_sets(ModelKind model) const
+    std::vector<PieceSet> closed_sets(ModelKind model) const
     {
         std::array<PieceSet, kMaxPieces> needed = {};
         for (std::size_t p = 0; p < parts_.size(); ++p)
             needed[p] = needed_by(p, model);
-        StateSet closed;
+        std::vector<PieceSet> closed;
         for (PieceSet set = 0; set < PieceSet{1} << parts_.size(); ++set) {
             bool lacks = false;
-            for (std::size_t p = 0; p < parts_.size(); ++p)
-                lacks = lacks || ((set >> p & 1) && (needed[p] & ~set));
-            closed[set] = !lacks;
+            for (std::size_t p = 0; p < parts_.size() && !lacks; ++p)
+                lacks = (set >> p & 1) && (needed[p] & ~set);
+            if (!lacks)
+                closed.push_back(set);
         }
         return closed;
     }
 
-    // The states that a power failure after `executed` events can leave.
-    StateSet states(const StateSet &closed, PieceSet executed, PieceSet guaranteed) const
+    struct States {
+        StateSet sets;
+        std::size_t count = 0;
+    };
+
+    // The states that a power failure can leave: sets that lack nothing they need, of pieces that
+    // were written, with all that is guaranteed.
+    States states(std::span<const PieceSet> closed, PieceSet executed, PieceSet guaranteed) const
     {
-        StateSet legal;
-        for (PieceSet set = 0; set < PieceSet{1} << parts_.size(); ++set)
-            legal[set] = closed[set] && (set & ~executed) == 0 && (guaranteed & ~set) == 0;
+        States legal;
+        for (const PieceSet set : closed)
+            if ((set & ~executed) == 0 && (guaranteed & ~set) == 0) {
+                legal.sets.set(set);
+                ++legal.count;
+            }
         return legal;
     }
 

@@ -15,7 +15,7 @@ inline constexpr std::uint64_t kSmallTraceLine = (4ull << 30) / trace::kLineByte
 // line-crossing stores are the rule.
 class SmallTraces {
 public:
-    static constexpr unsigned kMaxPieces = 10;
+    static constexpr unsigned kMaxPieces = 9;
 
     explicit SmallTraces(std::uint64_t seed) : state_(seed * 2 + 1) {}
 
@@ -57,11 +57,10 @@ private:
     {
         using trace::EventKind;
         static constexpr EventKind kKinds[] = {
-            EventKind::store,    EventKind::store,    EventKind::store, EventKind::store,
-            EventKind::nt_store, EventKind::nt_store, EventKind::nt_store,
-            EventKind::flush,    EventKind::flush,    EventKind::flush, EventKind::flush,
-            EventKind::fence,    EventKind::fence,    EventKind::fence, EventKind::fence,
-            EventKind::marker};
+            EventKind::store,    EventKind::store,    EventKind::store,    EventKind::store,
+            EventKind::nt_store, EventKind::nt_store, EventKind::nt_store, EventKind::flush,
+            EventKind::flush,    EventKind::flush,    EventKind::flush,    EventKind::fence,
+            EventKind::fence,    EventKind::fence,    EventKind::fence,    EventKind::marker};
         trace::Event event;
         event.kind = below(40) ? kKinds[below(std::size(kKinds))] : EventKind::load;
         event.subkind = static_cast<std::uint8_t>(below(trace::subkind_count(event.kind)));
