@@ -177,29 +177,32 @@ INSTANTIATE_TEST_SUITE_P(Model, LongTraces,
                          testing::Values(ModelKind::adr, ModelKind::eadr, ModelKind::line),
                          [](const auto &kind) { return std::string(name_of(kind.param)); });
 
-// Two vCPUs take turns to flush, and nobody fences: the newest flush of each is what counts.
+// Two vCPUs take turns to flush, and nobody fences: the newest flush of each is what counts,
+// whatever was tidied up meanwhile.
 TEST(Flushes, PileUpWithoutFences)
 {
-    const auto model = make_model(ModelKind::adr, FenceRule::explicit_only);
-    std::uint64_t seq = 0;
-    const auto apply = [&](EventKind kind, unsigned vcpu, std::uint8_t subkind = 0) {
-        Event event;
-        event.kind = kind;
-        event.subkind = subkind;
-        event.vcpu = static_cast<std::uint16_t>(vcpu);
-        event.address = kind == EventKind::fence ? 0 : 4096;
-        event.size = kind == EventKind::store ? 8 : 0;
-        model->apply(seq++, event, {});
-    };
-    for (unsigned round = 0; round < 20000; ++round) {
-        apply(EventKind::store, 2);
-        apply(EventKind::flush, round % 2, 2);
+    for (unsigned rounds = 8180; rounds <= 8210; rounds += 2) {
+        const auto model = make_model(ModelKind::adr, FenceRule::explicit_only);
+        std::uint64_t seq = 0;
+        const auto apply = [&](EventKind kind, unsigned vcpu, std::uint8_t subkind = 0) {
+            Event event;
+            event.kind = kind;
+            event.subkind = subkind;
+            event.vcpu = static_cast<std::uint16_t>(vcpu);
+            event.address = kind == EventKind::fence ? 0 : 4096;
+            event.size = kind == EventKind::store ? 8 : 0;
+            model->apply(seq++, event, {});
+        };
+        for (unsigned round = 0; round < rounds; ++round) {
+            apply(EventKind::store, 2);
+            apply(EventKind::flush, round % 2, 2);
+        }
+        EXPECT_EQ(model->in_flight().piece_count(), rounds);
+        apply(EventKind::fence, 0);
+        EXPECT_EQ(model->in_flight().piece_count(), 1u);
+        apply(EventKind::fence, 1);
+        EXPECT_EQ(model->in_flight().piece_count(), 0u);
     }
-    EXPECT_EQ(model->in_flight().piece_count(), 20000u);
-    apply(EventKind::fence, 0);
-    EXPECT_EQ(model->in_flight().piece_count(), 1u);
-    apply(EventKind::fence, 1);
-    EXPECT_EQ(model->in_flight().piece_count(), 0u);
 }
 
 } // namespace
