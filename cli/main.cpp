@@ -53,6 +53,7 @@ int run(int argc, char **argv)
     app.parse_complete_callback([&] { set_up_log(context.settings); });
     add_doctor(app, context);
     add_image(app, context);
+    add_record(app, context);
     try {
         app.parse(argc, argv);
     } catch (const CLI::Success &outcome) {
