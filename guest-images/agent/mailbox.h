@@ -13,11 +13,11 @@
 
 namespace fencepost::agent {
 
-// A PCI device of its own: QEMU's ivshmem-plain, whose second memory region this is. It has no
-// interrupt that a guest without a driver would see.
-inline constexpr std::uint16_t kMailboxPciVendor = 0x1af4;
-inline constexpr std::uint16_t kMailboxPciDevice = 0x1110;
-inline constexpr std::uint64_t kMailboxBytes = 64ull << 20; // a power of two, as a PCI region is
+// Where it is: behind all that a guest may have as RAM and PM. For QEMU it is a virtio-pmem device,
+// because that has a fixed place from the start, which restoring asks of shared memory; in the guest
+// no driver for it is loaded, so that it never interrupts.
+inline constexpr std::uint64_t kMailboxAddress = 9ull << 30; // guest physical
+inline constexpr std::uint64_t kMailboxBytes = 64ull << 20;
 inline constexpr std::uint32_t kMailboxVersion = 1;
 
 // A guest stops itself by writing kStopValue to this I/O port, QEMU's pvpanic device.

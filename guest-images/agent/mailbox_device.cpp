@@ -2,7 +2,8 @@
 // See mailbox_device.h.
 #include "guest-images/agent/mailbox_device.h"
 
-#include <cstdio>
+#include <cerrno>
+#include <cstring>
 #include <string>
 
 #include <fcntl.h>
@@ -11,29 +12,18 @@
 
 #include "guest-images/agent/descriptor.h"
 #include "guest-images/agent/directory.h"
-#include "guest-images/agent/file_requests.h"
 #include "guest-images/agent/kernel_log.h"
 
 namespace fencepost::agent {
 
 namespace {
 
-constexpr const char *kPciDevices = "/sys/bus/pci/devices";
 constexpr const char *kCpus = "/sys/devices/system/cpu";
 
 bool write_text(const std::string &path, const char *text)
 {
     const Descriptor file(open(path.c_str(), O_WRONLY | O_CLOEXEC));
     return file && write(file.get(), text, 1) == 1;
-}
-
-bool is_mailbox(const std::string &device)
-{
-    char vendor[16];
-    char number[16];
-    std::snprintf(vendor, sizeof vendor, "0x%04x", kMailboxPciVendor);
-    std::snprintf(number, sizeof number, "0x%04x", kMailboxPciDevice);
-    return read_line(device + "/vendor") == vendor && read_line(device + "/device") == number;
 }
 
 bool switch_cpus(const char *state)
@@ -52,18 +42,17 @@ bool switch_cpus(const char *state)
 
 std::optional<Mailbox> find_mailbox()
 {
-    for (const std::string &name : directory_names(kPciDevices)) {
-        const std::string device = std::string(kPciDevices) + "/" + name;
-        if (!is_mailbox(device))
-            continue;
-        write_text(device + "/enable", "1");
-        const Descriptor memory(open((device + "/resource2").c_str(), O_RDWR | O_SYNC | O_CLOEXEC));
-        void *mapped = memory ? mmap(nullptr, kMailboxBytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory.get(), 0)
-                              : MAP_FAILED;
-        if (mapped != MAP_FAILED)
-            return Mailbox({static_cast<std::byte *>(mapped), kMailboxBytes});
-        note_in_kernel_log("cannot map the mailbox of " + name);
+    const Descriptor memory(open("/dev/mem", O_RDWR | O_SYNC | O_CLOEXEC));
+    void *mapped = memory ? mmap(nullptr, kMailboxBytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory.get(),
+                                 static_cast<off_t>(kMailboxAddress))
+                          : MAP_FAILED;
+    if (mapped == MAP_FAILED) {
+        note_in_kernel_log(std::string("cannot map the mailbox through /dev/mem: ") + std::strerror(errno));
+        return std::nullopt;
     }
+    const Mailbox mailbox({static_cast<std::byte *>(mapped), kMailboxBytes});
+    if (mailbox.valid())
+        return mailbox;
     note_in_kernel_log("this machine has no mailbox");
     return std::nullopt;
 }

@@ -16,6 +16,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
+constexpr std::uint64_t kDeviceMemory = 8ull << 30; // address space for devices that are memory
+
 std::string file_backend(const std::string &id, const fs::path &path, std::uint64_t size, const char *sharing)
 {
     return fmt::format("memory-backend-file,id={},mem-path={},size={},{}", id, escape_commas(path), size, sharing);
@@ -32,7 +34,7 @@ std::vector<std::string> recording_arguments(const MachinePlan &plan)
             "-object",
             file_backend("mailbox", plan.mailbox_file, agent::kMailboxBytes, "share=on"),
             "-device",
-            "ivshmem-plain,memdev=mailbox,master=on",
+            fmt::format("virtio-pmem-pci,memdev=mailbox,memaddr={:#x}", agent::kMailboxAddress),
             "-chardev",
             fmt::format("file,id=console,path={}", escape_commas(plan.console_file)),
             "-serial",
@@ -113,7 +115,10 @@ std::vector<std::string> memory_arguments(const MachinePlan &plan)
         // RAM ends where PM must not begin: all of the first node is below 4 GiB, so the nodes
         // of PM follow each other from 4 GiB on.
         add({"-machine", fmt::format("max-ram-below-4g={}", config.ram)});
-        add({"-m", fmt::format("{}M", (config.ram + pm_total) >> 20)});
+        std::string size = fmt::format("{}M", (config.ram + pm_total) >> 20);
+        if (config.recording) // room for the mailbox
+            size += fmt::format(",slots=1,maxmem={}M", (config.ram + pm_total + kDeviceMemory) >> 20);
+        add({"-m", size});
         add({"-numa", fmt::format("node,memdev=ram,cpus=0-{}", config.cpus - 1)});
     } else {
         add({"-machine", fmt::format("memory-backend=ram{}", config.pm.empty() ? "" : ",nvdimm=on")});
