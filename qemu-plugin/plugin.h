@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The functions that QEMU calls, with the instruction's CodePoint as user data.
+#pragma once
+
+#include "qemu-plugin/qemu_plugin_api.h"
+
+namespace fencepost::tracer::callback {
+
+void store(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address, void *code) noexcept;
+void locked_store(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address, void *code) noexcept;
+void load(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address, void *code) noexcept;
+void flush(unsigned vcpu, void *code) noexcept;
+void fence(unsigned vcpu, void *code) noexcept;
+void marker(unsigned vcpu, void *code) noexcept;
+void translation_change(unsigned vcpu, void *code) noexcept;
+void undecodable(unsigned vcpu, void *code) noexcept;
+
+} // namespace fencepost::tracer::callback
