@@ -54,6 +54,7 @@ int run(int argc, char **argv)
     add_doctor(app, context);
     add_image(app, context);
     add_record(app, context);
+    add_verify(app, context);
     try {
         app.parse(argc, argv);
     } catch (const CLI::Success &outcome) {
