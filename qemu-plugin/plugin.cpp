@@ -103,6 +103,16 @@ void marker(unsigned vcpu, void *code) noexcept
     the_tracer->marker(vcpu, *static_cast<CodePoint *>(code));
 }
 
+void system_call(unsigned vcpu, void *code) noexcept
+{
+    the_tracer->system_call(vcpu, *static_cast<CodePoint *>(code));
+}
+
+void return_from_kernel(unsigned vcpu, void *code) noexcept
+{
+    the_tracer->return_from_kernel(vcpu, *static_cast<CodePoint *>(code));
+}
+
 void translation_change(unsigned vcpu, void *code) noexcept
 {
     the_tracer->translation_change(vcpu, *static_cast<CodePoint *>(code));

@@ -21,8 +21,8 @@ trace::TraceWriter open_trace(const Options &options, std::vector<trace::Region>
 } // namespace
 
 Tracer::Tracer(const Options &options)
-    : options_(options), queue_(open_trace(options, regions_)), physical_(guest_), sites_(queue_),
-      recording_(options.recording)
+    : options_(options), queue_(open_trace(options, regions_)), physical_(guest_),
+      system_calls_(guest_, processes_), sites_(queue_), recording_(options.recording)
 {
 }
 
@@ -76,6 +76,10 @@ void Tracer::instrument(qemu_plugin_insn *instruction)
         on_execution(callback::translation_change, QEMU_PLUGIN_CB_R_REGS);
     if (what.marker)
         on_execution(callback::marker, QEMU_PLUGIN_CB_R_REGS);
+    if (what.transfer == Transfer::syscall && code.user)
+        on_execution(callback::system_call, QEMU_PLUGIN_CB_R_REGS);
+    if ((what.transfer == Transfer::sysret || what.transfer == Transfer::iret) && !code.user)
+        on_execution(callback::return_from_kernel, QEMU_PLUGIN_CB_R_REGS);
 }
 
 void Tracer::finish()

@@ -14,6 +14,7 @@
 #include "qemu-plugin/physical_memory.h"
 #include "qemu-plugin/process.h"
 #include "qemu-plugin/qemu_plugin_api.h"
+#include "qemu-plugin/system_calls.h"
 #include "qemu-plugin/translation_cache.h"
 #include "trace/records.h"
 
@@ -50,6 +51,8 @@ public:
     void flush(unsigned vcpu, CodePoint &code);
     void fence(unsigned vcpu, CodePoint &code);
     void marker(unsigned vcpu, CodePoint &code);
+    void system_call(unsigned vcpu, CodePoint &code);
+    void return_from_kernel(unsigned vcpu, CodePoint &code);
     void translation_change(unsigned vcpu, CodePoint &code);
     void undecodable(unsigned vcpu, CodePoint &code);
 
@@ -64,6 +67,9 @@ private:
     void record_fence(unsigned vcpu, CodePoint &code, trace::FenceKind kind);
     trace::Event new_event(unsigned vcpu, CodePoint &code);
     void push(const trace::Event &event);
+    void push_marker(unsigned vcpu, CodePoint &code, trace::MarkerKind kind, trace::Marker marker);
+    void push_markers(unsigned vcpu, CodePoint &code, const std::vector<NewMarker> &markers);
+    std::uint64_t address_space_of(Vcpu &cpu);
     Process &process_of(Vcpu &cpu);
     void instrument(qemu_plugin_insn *instruction);
 
@@ -75,6 +81,7 @@ private:
     PhysicalMemory physical_;
     CodeMap code_;
     Processes processes_;
+    SystemCalls system_calls_;
     Sites sites_;
     Quality quality_;
     bool recording_;
