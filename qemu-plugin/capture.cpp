@@ -79,7 +79,11 @@ trace::Event Tracer::new_event(unsigned vcpu, CodePoint &code)
 {
     trace::Event event = code.event;
     event.vcpu = static_cast<std::uint16_t>(vcpu);
-    event.site = sites_.of(code, code.user ? process_of(*vcpus_[vcpu]) : processes_.kernel());
+    Vcpu &cpu = *vcpus_[vcpu];
+    const Process &process = code.user ? process_of(cpu) : processes_.kernel();
+    event.site = sites_.of(code, process);
+    if (options_.stacks)
+        event.stack = stacks_.current(cpu.stacks, code, process);
     return event;
 }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The part of Tracer that records what the guest says it does: markers and system calls.
+// The part of Tracer that follows what the guest does beyond its stores: markers, system calls, calls.
+#include <sys/syscall.h>
+
 #include "qemu-plugin/marker_payload.h"
 #include "qemu-plugin/tracer.h"
 
@@ -57,6 +59,8 @@ void Tracer::marker(unsigned vcpu, CodePoint &code)
 
 void Tracer::system_call(unsigned vcpu, CodePoint &code)
 {
+    if (options_.stacks)
+        note_system_call(vcpu, code);
     if (!system_calls_.on())
         return;
     SystemCallEntry entry;
@@ -71,8 +75,9 @@ void Tracer::system_call(unsigned vcpu, CodePoint &code)
 
 void Tracer::return_from_kernel(unsigned vcpu, CodePoint &code)
 {
-    if (!system_calls_.on())
+    if (!system_calls_.on() && !options_.stacks)
         return;
+    Vcpu &cpu = *vcpus_[vcpu];
     ReturnToUser back;
     if (code.what.transfer == Transfer::sysret) {
         back.pc = guest_.read(kRcx);
@@ -83,13 +88,60 @@ void Tracer::return_from_kernel(unsigned vcpu, CodePoint &code)
         back.pc = guest_.read_word(frame).value_or(0);
         back.stack = guest_.read_word(frame + 24).value_or(0);
     }
-    if (is_kernel_address(back.pc))
+    back.address_space = address_space_of(cpu);
+    if (options_.stacks)
+        note_return(cpu, back);
+    if (!system_calls_.on() || is_kernel_address(back.pc))
         return;
-    back.address_space = address_space_of(*vcpus_[vcpu]);
     back.result = guest_.read(kRax);
     back.clear_registers =
         back.result == 0 && guest_.read(kRbx) == 0 && guest_.read(kRbp) == 0 && guest_.read(kR12) == 0;
     push_markers(vcpu, code, system_calls_.leave(back));
+}
+
+void Tracer::note_return(Vcpu &cpu, const ReturnToUser &back)
+{
+    if (is_kernel_address(back.pc))
+        stacks_.set_stack_pointer(cpu.stacks, back.stack, false);
+    else
+        stacks_.enter_user(cpu.stacks, {back.address_space, guest_.read(kFsBase)}, back.stack);
+}
+
+void Tracer::note_system_call(unsigned vcpu, CodePoint &code)
+{
+    Vcpu &cpu = *vcpus_[vcpu];
+    stacks_.enter_kernel(cpu.stacks, code, process_of(cpu));
+    switch (guest_.read(kRax)) {
+    case SYS_exit:
+        stacks_.end_thread(cpu.stacks);
+        break;
+    case SYS_exit_group:
+        stacks_.end_process(address_space_of(cpu));
+        break;
+    default:
+        break;
+    }
+}
+
+void Tracer::call(unsigned vcpu, std::uint64_t slot, CodePoint &code)
+{
+    stacks_.call(vcpus_[vcpu]->stacks, slot, code);
+}
+
+void Tracer::ret(unsigned vcpu, std::uint64_t slot, CodePoint &code)
+{
+    stacks_.ret(vcpus_[vcpu]->stacks, slot, code.user);
+}
+
+void Tracer::stack_pointer_move(unsigned vcpu, CodePoint &code)
+{
+    const std::uint64_t value = guest_.read(static_cast<Register>(code.what.stack_pointer_source));
+    stacks_.set_stack_pointer(vcpus_[vcpu]->stacks, value, code.user);
+}
+
+void Tracer::stack_pointer_load(unsigned vcpu, qemu_plugin_meminfo_t info, CodePoint &code)
+{
+    stacks_.set_stack_pointer(vcpus_[vcpu]->stacks, qemu_plugin_mem_get_value(info).data.u64, code.user);
 }
 
 } // namespace fencepost::tracer
