@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The part of Tracer that runs whenever the guest stores, flushes or fences.
+#include <algorithm>
 #include <cstring>
 
-#include "qemu-plugin/marker_payload.h"
 #include "qemu-plugin/tracer.h"
 
 namespace fencepost::tracer {
@@ -61,13 +61,17 @@ std::uint64_t Tracer::walk_to_frame(Vcpu &cpu, std::uint64_t address)
     return frame;
 }
 
+std::uint64_t Tracer::address_space_of(Vcpu &cpu)
+{
+    if (cpu.address_space == 0)
+        cpu.address_space = guest_.read(kCr3) & kTableBase;
+    return cpu.address_space;
+}
+
 Process &Tracer::process_of(Vcpu &cpu)
 {
-    if (!cpu.process) {
-        if (cpu.address_space == 0)
-            cpu.address_space = guest_.read(kCr3) & kTableBase;
-        cpu.process = &processes_.in(cpu.address_space);
-    }
+    if (!cpu.process)
+        cpu.process = &processes_.in(address_space_of(cpu));
     return *cpu.process;
 }
 
@@ -75,7 +79,11 @@ trace::Event Tracer::new_event(unsigned vcpu, CodePoint &code)
 {
     trace::Event event = code.event;
     event.vcpu = static_cast<std::uint16_t>(vcpu);
-    event.site = sites_.of(code, code.user ? process_of(*vcpus_[vcpu]) : processes_.kernel());
+    Vcpu &cpu = *vcpus_[vcpu];
+    const Process &process = code.user ? process_of(cpu) : processes_.kernel();
+    event.site = sites_.of(code, process);
+    if (options_.stacks)
+        event.stack = stacks_.current(cpu.stacks, code, process);
     return event;
 }
 
@@ -220,34 +228,6 @@ void Tracer::record_fence(unsigned vcpu, CodePoint &code, trace::FenceKind kind)
     event.subkind = static_cast<std::uint8_t>(kind);
     event.flags = 0;
     push(event);
-}
-
-void Tracer::marker(unsigned vcpu, CodePoint &code)
-{
-    const MarkerRegisters registers = {guest_.read(kRax), guest_.read(kRdi), guest_.read(kRsi), guest_.read(kRdx),
-                                       guest_.read(kRcx)};
-    std::optional<MarkerPayload> payload =
-        decode_marker(registers, [&](std::uint64_t address, std::size_t length) {
-            return guest_.read_bytes(address, length);
-        });
-    if (!payload) {
-        ++quality_.malformed_markers;
-        return;
-    }
-    if (payload->system_calls != SystemCallSwitch::none)
-        return;
-    trace::Event event = new_event(vcpu, code);
-    event.subkind = static_cast<std::uint8_t>(payload->kind);
-    if (code.user)
-        payload->marker.process = process_of(*vcpus_[vcpu]).address_space;
-    trace::EventBuffer &events = queue_.current().events;
-    events.push_marker(event, std::move(payload->marker));
-    if (events.full())
-        queue_.hand_over();
-    if (payload->kind == trace::MarkerKind::record_on)
-        recording_ = true;
-    if (payload->kind == trace::MarkerKind::record_off)
-        recording_ = false;
 }
 
 void Tracer::translation_change(unsigned vcpu, CodePoint &code)

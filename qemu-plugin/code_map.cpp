@@ -73,8 +73,6 @@ trace::SiteId Sites::find(CodePoint &code, const Process &process)
         row.instruction.assign(bytes.begin(), bytes.end());
         queue_.current().sites.push_back(std::move(row));
     }
-    if (code.process != &process)
-        code.frame = 0;
     code.process = &process;
     code.site = site;
     return site;

@@ -30,7 +30,6 @@ struct CodePoint {
     // Its site for the process that was the last to need one.
     const Process *process = nullptr;
     trace::SiteId site = 0;
-    std::uint32_t frame = 0; // likewise, as a caller in stacks
 
     std::uint64_t next_pc() const { return pc + what.length; }
     std::span<const std::uint8_t> code() const { return std::span(bytes).first(what.length); }

@@ -14,7 +14,7 @@ namespace fencepost::tracer {
 
 // Events, and the rows that they are the first to name.
 struct Batch {
-    static constexpr std::size_t kEvents = 16384;
+    static constexpr std::size_t kEvents = 8192;
 
     Batch();
     void clear();

@@ -48,15 +48,6 @@ std::uint64_t GuestState::read(Register name)
     return value;
 }
 
-std::optional<std::uint64_t> GuestState::read_word(std::uint64_t address)
-{
-    if (!qemu_plugin_read_memory_vaddr(address, bytes_, sizeof(std::uint64_t)))
-        return std::nullopt;
-    std::uint64_t value = 0;
-    std::memcpy(&value, bytes_->data, sizeof value);
-    return value;
-}
-
 std::optional<std::string> GuestState::read_bytes(std::uint64_t address, std::size_t length)
 {
     if (!qemu_plugin_read_memory_vaddr(address, bytes_, length))

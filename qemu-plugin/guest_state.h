@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "qemu-plugin/guest_memory.h"
 #include "qemu-plugin/instruction.h"
 #include "qemu-plugin/page_walk.h"
 #include "qemu-plugin/qemu_plugin_api.h"
@@ -21,14 +22,13 @@ enum Register : std::uint8_t {
 
 // One for all vCPUs: every call is about the vCPU that runs the callback. Registers are current only
 // in callbacks that were registered as reading them.
-class GuestState {
+class GuestState : public GuestMemory {
 public:
     // From a vCPU's first callback. Throws a guest error if a register is missing.
     void find_registers();
 
     std::uint64_t read(Register name);
-    std::optional<std::uint64_t> read_word(std::uint64_t address);
-    std::optional<std::string> read_bytes(std::uint64_t address, std::size_t length);
+    std::optional<std::string> read_bytes(std::uint64_t address, std::size_t length) override;
     std::uint64_t address_of(const MemoryOperand &operand, std::uint64_t next_pc);
     PagingState paging();
 

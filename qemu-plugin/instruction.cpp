@@ -255,6 +255,20 @@ void note_memory(const Decoded &decoded, Instruction &result)
     result.locked = true;
 }
 
+// `mov rsp, rbp` ends a function and only frees what it allocated.
+void note_stack_pointer(const Decoded &decoded, Instruction &result)
+{
+    const ZydisDecodedOperand &target = decoded.operands[0];
+    const ZydisDecodedOperand &source = decoded.operands[1];
+    if (decoded.instruction.mnemonic != ZYDIS_MNEMONIC_MOV || target.type != ZYDIS_OPERAND_TYPE_REGISTER ||
+        target.reg.value != ZYDIS_REGISTER_RSP)
+        return;
+    if (source.type == ZYDIS_OPERAND_TYPE_MEMORY)
+        result.loads_stack_pointer = true;
+    else if (source.type == ZYDIS_OPERAND_TYPE_REGISTER && source.reg.value != ZYDIS_REGISTER_RBP)
+        result.stack_pointer_source = register_number(source.reg.value);
+}
+
 } // namespace
 
 Instruction decode(std::span<const std::uint8_t> bytes)
@@ -275,6 +289,7 @@ Instruction decode(std::span<const std::uint8_t> bytes)
     if (decoded.instruction.mnemonic == ZYDIS_MNEMONIC_MOV && decoded.operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
         decoded.operands[0].reg.value == ZYDIS_REGISTER_CR3)
         result.cr3_source = register_number(decoded.operands[1].reg.value);
+    note_stack_pointer(decoded, result);
     note_memory(decoded, result);
     if (result.flush) {
         result.writes_memory = false;

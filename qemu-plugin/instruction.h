@@ -44,6 +44,9 @@ struct Instruction {
     bool privileged = false;          // faults in user mode, so does nothing there
     bool changes_translation = false; // what a virtual address means may be another after it
     std::uint8_t cr3_source = kNoRegister; // register that is moved to cr3
+    // What the stack pointer is set to, other than by calls, returns, pushes and arithmetic.
+    std::uint8_t stack_pointer_source = kNoRegister;
+    bool loads_stack_pointer = false; // from memory
     bool marker = false;
     Transfer transfer = Transfer::none;
 };

@@ -103,6 +103,36 @@ void marker(unsigned vcpu, void *code) noexcept
     the_tracer->marker(vcpu, *static_cast<CodePoint *>(code));
 }
 
+void system_call(unsigned vcpu, void *code) noexcept
+{
+    the_tracer->system_call(vcpu, *static_cast<CodePoint *>(code));
+}
+
+void return_from_kernel(unsigned vcpu, void *code) noexcept
+{
+    the_tracer->return_from_kernel(vcpu, *static_cast<CodePoint *>(code));
+}
+
+void call(unsigned vcpu, qemu_plugin_meminfo_t, std::uint64_t address, void *code) noexcept
+{
+    the_tracer->call(vcpu, address, *static_cast<CodePoint *>(code));
+}
+
+void ret(unsigned vcpu, qemu_plugin_meminfo_t, std::uint64_t address, void *code) noexcept
+{
+    the_tracer->ret(vcpu, address, *static_cast<CodePoint *>(code));
+}
+
+void stack_pointer_load(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t, void *code) noexcept
+{
+    the_tracer->stack_pointer_load(vcpu, info, *static_cast<CodePoint *>(code));
+}
+
+void stack_pointer_move(unsigned vcpu, void *code) noexcept
+{
+    the_tracer->stack_pointer_move(vcpu, *static_cast<CodePoint *>(code));
+}
+
 void translation_change(unsigned vcpu, void *code) noexcept
 {
     the_tracer->translation_change(vcpu, *static_cast<CodePoint *>(code));

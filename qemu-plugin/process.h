@@ -4,9 +4,13 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
+
+#include "qemu-plugin/program_image.h"
 
 namespace fencepost::tracer {
 
@@ -16,18 +20,13 @@ inline bool is_kernel_address(std::uint64_t address)
     return static_cast<std::int64_t>(address) < 0;
 }
 
-// A file's code in memory.
-struct Mapping {
-    std::uint64_t base = 0;
-    std::uint64_t length = 0;
-    std::string path;
-};
-
 // One program in one address space: execve makes another, though the page tables may be at an address
 // that an earlier process had.
 struct Process {
-    std::uint64_t address_space = 0; // page-table base; 0 = the kernel
-    std::vector<Mapping> mappings;   // later ones hide earlier ones
+    std::uint64_t address_space = 0;      // page-table base; 0 = the kernel
+    std::optional<ProgramStart> start;    // until its headers have been read
+    std::vector<Mapping> mappings;        // later ones hide earlier ones
+    std::map<std::uint64_t, std::string> files; // descriptors that it was seen to open
 
     std::string module_at(std::uint64_t pc) const;
 };

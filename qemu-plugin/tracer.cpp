@@ -21,8 +21,8 @@ trace::TraceWriter open_trace(const Options &options, std::vector<trace::Region>
 } // namespace
 
 Tracer::Tracer(const Options &options)
-    : options_(options), queue_(open_trace(options, regions_)), physical_(guest_), sites_(queue_),
-      recording_(options.recording)
+    : options_(options), queue_(open_trace(options, regions_)), physical_(guest_),
+      system_calls_(guest_, processes_), sites_(queue_), stacks_(queue_), recording_(options.recording)
 {
 }
 
@@ -76,6 +76,28 @@ void Tracer::instrument(qemu_plugin_insn *instruction)
         on_execution(callback::translation_change, QEMU_PLUGIN_CB_R_REGS);
     if (what.marker)
         on_execution(callback::marker, QEMU_PLUGIN_CB_R_REGS);
+    if (what.transfer == Transfer::syscall && code.user)
+        on_execution(callback::system_call, QEMU_PLUGIN_CB_R_REGS);
+    if (options_.stacks)
+        instrument_stacks(instruction, code);
+    if ((what.transfer == Transfer::sysret || what.transfer == Transfer::iret) && !code.user)
+        on_execution(callback::return_from_kernel, QEMU_PLUGIN_CB_R_REGS);
+}
+
+void Tracer::instrument_stacks(qemu_plugin_insn *instruction, CodePoint &code)
+{
+    const Instruction &what = code.what;
+    auto on_access = [&](qemu_plugin_vcpu_mem_cb_t callback, qemu_plugin_mem_rw access) {
+        qemu_plugin_register_vcpu_mem_cb(instruction, callback, QEMU_PLUGIN_CB_NO_REGS, access, &code);
+    };
+    if (what.transfer == Transfer::call)
+        on_access(callback::call, QEMU_PLUGIN_MEM_W);
+    if (what.transfer == Transfer::ret)
+        on_access(callback::ret, QEMU_PLUGIN_MEM_R);
+    if (what.loads_stack_pointer)
+        on_access(callback::stack_pointer_load, QEMU_PLUGIN_MEM_R);
+    if (what.stack_pointer_source != kNoRegister)
+        qemu_plugin_register_vcpu_insn_exec_cb(instruction, callback::stack_pointer_move, QEMU_PLUGIN_CB_R_REGS, &code);
 }
 
 void Tracer::finish()

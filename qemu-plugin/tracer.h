@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "qemu-plugin/call_stacks.h"
 #include "qemu-plugin/code_map.h"
 #include "qemu-plugin/event_queue.h"
 #include "qemu-plugin/guest_state.h"
@@ -14,6 +15,7 @@
 #include "qemu-plugin/physical_memory.h"
 #include "qemu-plugin/process.h"
 #include "qemu-plugin/qemu_plugin_api.h"
+#include "qemu-plugin/system_calls.h"
 #include "qemu-plugin/translation_cache.h"
 #include "trace/records.h"
 
@@ -23,6 +25,7 @@ struct Vcpu {
     TranslationCache translations;
     std::uint64_t address_space = 0; // page-table base; 0 = not known yet
     Process *process = nullptr;      // that runs there; null = to be looked up
+    CallStacks::Cursor stacks;
 };
 
 // How far the recording can be trusted; stored as data_quality.
@@ -50,6 +53,12 @@ public:
     void flush(unsigned vcpu, CodePoint &code);
     void fence(unsigned vcpu, CodePoint &code);
     void marker(unsigned vcpu, CodePoint &code);
+    void system_call(unsigned vcpu, CodePoint &code);
+    void return_from_kernel(unsigned vcpu, CodePoint &code);
+    void call(unsigned vcpu, std::uint64_t slot, CodePoint &code);
+    void ret(unsigned vcpu, std::uint64_t slot, CodePoint &code);
+    void stack_pointer_move(unsigned vcpu, CodePoint &code);
+    void stack_pointer_load(unsigned vcpu, qemu_plugin_meminfo_t info, CodePoint &code);
     void translation_change(unsigned vcpu, CodePoint &code);
     void undecodable(unsigned vcpu, CodePoint &code);
 
@@ -64,8 +73,14 @@ private:
     void record_fence(unsigned vcpu, CodePoint &code, trace::FenceKind kind);
     trace::Event new_event(unsigned vcpu, CodePoint &code);
     void push(const trace::Event &event);
+    void note_system_call(unsigned vcpu, CodePoint &code);
+    void note_return(Vcpu &cpu, const ReturnToUser &back);
+    void push_marker(unsigned vcpu, CodePoint &code, trace::MarkerKind kind, trace::Marker marker);
+    void push_markers(unsigned vcpu, CodePoint &code, const std::vector<NewMarker> &markers);
+    std::uint64_t address_space_of(Vcpu &cpu);
     Process &process_of(Vcpu &cpu);
     void instrument(qemu_plugin_insn *instruction);
+    void instrument_stacks(qemu_plugin_insn *instruction, CodePoint &code);
 
     const Options options_;
     std::vector<trace::Region> regions_; // before queue_, whose trace they come from
@@ -75,7 +90,9 @@ private:
     PhysicalMemory physical_;
     CodeMap code_;
     Processes processes_;
+    SystemCalls system_calls_;
     Sites sites_;
+    CallStacks stacks_;
     Quality quality_;
     bool recording_;
 };

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "replayer/record/ops_parser.h"
 #include "replayer/record/script.h"
 
 namespace fencepost::record {
@@ -112,6 +113,24 @@ Job setup_job(const Spec &spec, const std::vector<agent::PmDevice> &devices)
     return job;
 }
 
+void check_workload(const Spec &spec)
+{
+    copied_files(spec);
+    switch (spec.workload.kind) {
+    case WorkloadKind::script:
+        split_script(spec.workload.source);
+        return;
+    case WorkloadKind::program:
+        return;
+    case WorkloadKind::ops:
+        parse_ops(spec.workload.source);
+        return;
+    case WorkloadKind::j_lang:
+        parse_j_lang(spec.workload.source);
+        return;
+    }
+}
+
 std::size_t workload_step(const Spec &spec)
 {
     return spec.file_system ? 1 : 0;
@@ -141,7 +160,10 @@ Job workload_job(const Spec &spec, const std::vector<agent::PmDevice> &devices)
         break;
     case WorkloadKind::ops:
     case WorkloadKind::j_lang:
-        fail(ErrorKind::usage, "not yet");
+        step = run_step(spec, {});
+        step.kind = StepKind::ops;
+        step.ops = workload.kind == WorkloadKind::ops ? parse_ops(workload.source) : parse_j_lang(workload.source);
+        break;
     }
     step.system_calls = workload.system_calls;
     job.steps.push_back(step);

@@ -17,6 +17,9 @@ agent::Job setup_job(const Spec &spec, const std::vector<agent::PmDevice> &devic
 // Mounts and runs the workload; recorded from the mount on.
 agent::Job workload_job(const Spec &spec, const std::vector<agent::PmDevice> &devices);
 
+// Throws the usage error that workload_job() would throw.
+void check_workload(const Spec &spec);
+
 // Which step of workload_job() is the workload itself.
 std::size_t workload_step(const Spec &spec);
 

@@ -99,4 +99,15 @@ NewRun::NewRun(const fs::path &path, Replace replace) : files_{path}
     }
 }
 
+NewRun::~NewRun()
+{
+    std::error_code ignored;
+    if (!lock_ || fs::exists(files_.trace(), ignored))
+        return;
+    for (const fs::path &file : recorded_files(files_))
+        fs::remove(file, ignored);
+    fs::remove(files_.lock(), ignored);
+    fs::remove(files_.directory, ignored); // only if it is empty
+}
+
 } // namespace fencepost::record

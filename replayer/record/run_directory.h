@@ -45,6 +45,9 @@ enum class Replace { unfinished_only, any };
 class NewRun {
 public:
     NewRun(const std::filesystem::path &path, Replace replace);
+    ~NewRun(); // removes the directory again if no trace came into it
+    NewRun(const NewRun &) = delete;
+    NewRun &operator=(const NewRun &) = delete;
 
     const RunFiles &files() const { return files_; }
 
