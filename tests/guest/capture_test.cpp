@@ -155,7 +155,7 @@ TEST_P(Capture, CallChain)
          })) {
         std::string chain = name_of(sites.at(captured.event.site - 1).site.pc);
         for (trace::StackId at = captured.event.stack; at != 0; at = stacks.at(at - 1).parent)
-            chain += " " + name_of(frames.at(stacks.at(at - 1).frame - 1).frame.pc);
+            chain += fmt::format(" {}", name_of(frames.at(stacks.at(at - 1).frame - 1).frame.pc));
         chains.push_back(chain);
     }
     ASSERT_EQ(chains.size(), 1u);
