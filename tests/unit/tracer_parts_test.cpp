@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "qemu-plugin/guest_memory.h"
 #include "qemu-plugin/marker/fencepost_marker.h"
 #include "qemu-plugin/marker_payload.h"
 #include "qemu-plugin/options.h"
@@ -73,6 +74,19 @@ TEST(MarkerPayload, RefusesNonsense)
     EXPECT_FALSE(decoded({FENCEPOST_MARKER_NOTE, 0, 0x1000, UINT64_MAX, 0}));
     EXPECT_FALSE(decoded({FENCEPOST_MARKER_NOTE, 0, 0x1000, 4, 0}, std::nullopt));
     EXPECT_EQ(decoded({FENCEPOST_MARKER_NOTE, 0, 0x1000, 3, 0}, "a\x01z")->marker.text, "a?z");
+}
+
+TEST(AsText, IsValidWhateverTheBytes)
+{
+    EXPECT_EQ(as_text("plain\ttext\n"), "plain\ttext\n");
+    EXPECT_EQ(as_text("\u00e4 \u20ac \U0001f600"), "\u00e4 \u20ac \U0001f600");
+    EXPECT_EQ(as_text("\xff\xc3"), "??");
+    EXPECT_EQ(as_text("\xc0\x80"), "??");             // overlong
+    EXPECT_EQ(as_text("\xe0\x80\x80"), "???");
+    EXPECT_EQ(as_text("\xed\xa0\x80"), "???");       // half of a surrogate pair
+    EXPECT_EQ(as_text("\xf4\x90\x80\x80"), "????"); // beyond the last character
+    EXPECT_EQ(as_text("\xe2\x82"), "??");             // cut short
+    EXPECT_EQ(as_text(std::string("a\0b", 3)), "a?b");
 }
 
 // Page tables in a map of physical words.
