@@ -65,6 +65,14 @@ trace::Comparison RecordedGuest::compare() const
     return compare_images(reader, images, actuals);
 }
 
+void put_program(Guest &guest, const fs::path &file, const std::string &path)
+{
+    const auto answer = guest.with_agent(
+        [&](AgentClient &agent) { return agent.write_whole_file(path, read_file(file), 0755, soon()); });
+    if (!answer)
+        fail(ErrorKind::guest, "{}", answer.message());
+}
+
 void mount_pm(Guest &guest, const std::string &file_system)
 {
     const MountRequest what = {"/dev/pmem0", "/mnt/pm", file_system, "dax"};

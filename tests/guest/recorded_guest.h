@@ -38,6 +38,8 @@ private:
 };
 
 std::filesystem::path tracer_plugin();
+// Puts a file of the host's into the guest, executable.
+void put_program(Guest &guest, const std::filesystem::path &file, const std::string &path);
 // Mounts /dev/pmem0 at /mnt/pm with DAX.
 void mount_pm(Guest &guest, const std::string &file_system);
 
