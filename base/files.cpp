@@ -70,6 +70,14 @@ std::uint64_t free_bytes(const fs::path &path)
     return space.available;
 }
 
+void require_free_bytes(const fs::path &directory, std::uint64_t bytes)
+{
+    const std::uint64_t left = free_bytes(directory);
+    if (left < bytes)
+        fail(ErrorKind::io, "the disk is full: {} has {} MiB left, {} MiB are needed; free some space and run the command again",
+             directory.string(), left >> 20, bytes >> 20);
+}
+
 void copy_sparse(const fs::path &from, const fs::path &to, std::uint64_t to_offset)
 {
     const Fd in = open_file(from, O_RDONLY);

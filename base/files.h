@@ -17,6 +17,9 @@ std::string read_file(const std::filesystem::path &path);
 void write_file(const std::filesystem::path &path, std::string_view text);
 void make_directories(const std::filesystem::path &path);
 std::uint64_t free_bytes(const std::filesystem::path &path);
+// Throws an io error that says how much is missing. Files that QEMU maps are sparse: a disk that fills up
+// while a guest runs would kill QEMU with a bus error and no word of why.
+void require_free_bytes(const std::filesystem::path &directory, std::uint64_t bytes);
 // Copies contents and keeps holes.
 void copy_sparse(const std::filesystem::path &from, const std::filesystem::path &to,
                  std::uint64_t to_offset = 0);

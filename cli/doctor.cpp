@@ -5,6 +5,13 @@
 #include <cstdio>
 #include <vector>
 
+#include <fmt/format.h>
+#include <sqlite3.h>
+#include <zstd.h>
+#ifdef FENCEPOST_LIBVIRT
+#include <libvirt/libvirt.h>
+#endif
+
 #include "base/places.h"
 #include "replayer/guest/doctor.h"
 
@@ -12,11 +19,23 @@ namespace fencepost::cli {
 
 namespace {
 
+// The libraries that were loaded, not the ones that were there when fencepost was built.
+guest::Diagnosis library_versions()
+{
+    std::string versions = fmt::format("SQLite {}, zstd {}", sqlite3_libversion(), ZSTD_versionString());
+#ifdef FENCEPOST_LIBVIRT
+    unsigned long libvirt = 0; // major * 1,000,000 + minor * 1,000 + release
+    if (virGetVersion(&libvirt, nullptr, nullptr) == 0)
+        versions += fmt::format(", libvirt {}.{}.{}", libvirt / 1000000, libvirt / 1000 % 1000, libvirt % 1000);
+#endif
+    return {"libraries", guest::Health::good, versions, ""};
+}
+
 void run_doctor(Context &context)
 {
     nlohmann::json lines = nlohmann::json::array();
     bool bad = false;
-    guest::examine(cache_directory(), [&](const guest::Diagnosis &diagnosis) {
+    const auto report = [&](const guest::Diagnosis &diagnosis) {
         bad |= diagnosis.health == guest::Health::bad;
         if (context.settings.json) {
             lines.push_back({{"name", diagnosis.name},
@@ -29,7 +48,9 @@ void run_doctor(Context &context)
         if (!diagnosis.remedy.empty())
             std::printf("%-21s → %s\n", "", diagnosis.remedy.c_str());
         std::fflush(stdout);
-    });
+    };
+    guest::examine(cache_directory(), report);
+    report(library_versions());
     if (context.settings.json)
         print_json({{"healthy", !bad}, {"parts", lines}});
     if (bad)

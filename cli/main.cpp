@@ -2,8 +2,12 @@
 // The `fencepost` command: parses the line, runs one verb, maps failures to exit codes.
 #include "cli/verb.h"
 
+#include <csignal>
 #include <cstdio>
 #include <exception>
+
+#include <poll.h>
+#include <unistd.h>
 
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
@@ -53,7 +57,9 @@ int run(int argc, char **argv)
     app.parse_complete_callback([&] { set_up_log(context.settings); });
     add_doctor(app, context);
     add_image(app, context);
+    add_info(app, context);
     add_record(app, context);
+    add_sql(app, context);
     add_verify(app, context);
     try {
         app.parse(argc, argv);
@@ -66,6 +72,16 @@ int run(int argc, char **argv)
     return context.exit_code;
 }
 
+// Whoever read our output has enough of it: end as any program in a pipe does.
+void end_if_nobody_reads()
+{
+    pollfd output = {STDOUT_FILENO, 0, 0};
+    if (poll(&output, 1, 0) <= 0 || !(output.revents & POLLERR))
+        return;
+    std::signal(SIGPIPE, SIG_DFL);
+    std::raise(SIGPIPE);
+}
+
 } // namespace
 
 } // namespace fencepost::cli
@@ -76,6 +92,7 @@ int main(int argc, char **argv)
         fencepost::catch_interrupts();
         const int code = fencepost::cli::run(argc, argv);
         if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
+            fencepost::cli::end_if_nobody_reads();
             std::fprintf(stderr, "fencepost: cannot write the result to stdout\n");
             return 4;
         }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The entry point of the loadable extension `fencepost_trace`: table `event` in any SQLite program.
+// The entry point of the loadable extension `fencepost_trace`: the virtual tables in any SQLite program.
 #include <exception>
 
 #include <sqlite3ext.h>
 
 SQLITE_EXTENSION_INIT1
 
-#include "trace/event_table.h"
+#include "trace/tables.h"
 
 // The name follows from the file's: SQLite keeps its letters.
 extern "C" __attribute__((visibility("default"))) int
@@ -14,7 +14,7 @@ sqlite3_fenceposttrace_init(sqlite3 *database, char **message, const sqlite3_api
 {
     SQLITE_EXTENSION_INIT2(api);
     try {
-        fencepost::trace::register_event_table(database);
+        fencepost::trace::register_tables(database);
         return SQLITE_OK;
     } catch (const std::exception &error) {
         *message = sqlite3_mprintf("%s", error.what());

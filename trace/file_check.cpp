@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
-#include "trace/event_table.h"
+#include "trace/tables.h"
 #include "trace/schema.h"
 
 namespace fencepost::trace {
@@ -93,7 +93,7 @@ const std::string &expected_layout()
 {
     static const std::string layout = [] {
         Database empty(":memory:", SQLITE_OPEN_READWRITE);
-        register_event_table(empty.get());
+        register_tables(empty.get());
         empty.execute(kSchema);
         return layout_of(empty);
     }();
@@ -110,7 +110,7 @@ Database open_trace(const fs::path &path, OpenFor purpose)
     sqlite3_db_config(database.get(), SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
     sqlite3_db_config(database.get(), SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
     database.execute("PRAGMA cell_size_check = ON");
-    register_event_table(database.get());
+    register_tables(database.get());
     check_version(database, path);
     check_length(database, path);
     if (layout_of(database) != expected_layout())

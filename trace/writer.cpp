@@ -14,7 +14,7 @@
 #include "base/files.h"
 #include "trace/block.h"
 #include "trace/database.h"
-#include "trace/event_table.h"
+#include "trace/tables.h"
 #include "trace/file_check.h"
 #include "trace/image.h"
 #include "trace/schema.h"
@@ -42,7 +42,7 @@ void remove_if_there(const fs::path &path)
 void make_empty_trace(const fs::path &path)
 {
     Database database(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
-    register_event_table(database.get());
+    register_tables(database.get());
     database.execute("PRAGMA page_size = 16384; PRAGMA journal_mode = DELETE;");
     database.execute(std::string("BEGIN;") + kSchema + "COMMIT;");
     const StreamDigest nothing;

@@ -129,6 +129,7 @@ std::uint64_t pm_data_offset(const PmConfig &device)
 
 void create_pm_file(const fs::path &path, const PmConfig &device)
 {
+    require_free_bytes(fs::absolute(path).parent_path(), device.size);
     const Fd fd = open_file(path, O_RDWR | O_CREAT | O_TRUNC);
     if (ftruncate(fd.get(), static_cast<off_t>(device.size)) < 0)
         fail_errno(fmt::format("cannot size {}", path.string()));

@@ -75,6 +75,7 @@ void thaw(Machine &machine, const fs::path &state_file, Deadline deadline)
 
 void make_ram_file(const fs::path &path, std::uint64_t size)
 {
+    require_free_bytes(path.parent_path(), size);
     const Fd fd = open_file(path, O_RDWR | O_CREAT | O_EXCL);
     if (ftruncate(fd.get(), static_cast<off_t>(size)) < 0)
         fail_errno(fmt::format("cannot size {}", path.string()));

@@ -14,7 +14,9 @@ CASES = tomllib.loads(pathlib.Path(__file__).with_name("bad_input.toml").read_te
 
 
 def cache_directory():
-    return pathlib.Path(os.environ.get("FENCEPOST_CACHE") or pathlib.Path.home() / ".cache" / "fencepost")
+    if own := os.environ.get("FENCEPOST_CACHE"):
+        return pathlib.Path(own)
+    return pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "fencepost"
 
 
 def make_files(directory):
@@ -49,6 +51,7 @@ class BadInput(unittest.TestCase):
     def setUpClass(cls):
         cls.directory = tempfile.TemporaryDirectory()
         make_files(pathlib.Path(cls.directory.name))
+        (pathlib.Path(cls.directory.name) / "small").mkdir()
 
     @classmethod
     def tearDownClass(cls):
@@ -57,13 +60,23 @@ class BadInput(unittest.TestCase):
     def fill(self, text):
         return text.replace("{dir}", self.directory.name)
 
+    def command(self, case):
+        command = [PROGRAM, "-q"] + [self.fill(word) for word in case["command"]]
+        if disk := case.get("disk"):
+            # The cache on a disk of that many bytes; what it holds already is reached by links.
+            links = "; ".join(f"ln -s {cache_directory() / part} {self.directory.name}/small/{part}"
+                              for part in ("images", "packages"))
+            command = ["bwrap", "--dev-bind", "/", "/", "--size", str(disk), "--tmpfs", f"{self.directory.name}/small",
+                       "--setenv", "FENCEPOST_CACHE", f"{self.directory.name}/small",
+                       "sh", "-c", f'{links}; exec "$@"', "sh"] + command
+        return command
+
 
 def add_case(case):
     def test(self):
         before = snapshot(cache_directory())
         environment = dict(os.environ) | {k: self.fill(v) for k, v in case.get("environment", {}).items()}
-        result = subprocess.run([PROGRAM, "-q"] + [self.fill(word) for word in case["command"]],
-                                env=environment, capture_output=True, text=True, timeout=120)
+        result = subprocess.run(self.command(case), env=environment, capture_output=True, text=True, timeout=120)
         self.assertIn(self.fill(case["says"]), result.stderr)
         self.assertEqual(result.returncode, case["exit"], result.stderr)
         self.assertEqual(len(result.stderr.strip().splitlines()), 1, result.stderr)

@@ -11,7 +11,7 @@
 #include "base/files.h"
 #include "random_events.h"
 #include "trace/amendment.h"
-#include "trace/event_table.h"
+#include "trace/tables.h"
 
 namespace fencepost::trace {
 namespace {
@@ -276,7 +276,7 @@ TEST_F(TraceFile, ReplacesAnOlderFileAndItsJournal)
     write({}, 1, "old.db");
     {
         Database database(path("old.db"), SQLITE_OPEN_READWRITE);
-        register_event_table(database.get());
+        register_tables(database.get());
         database.execute(
             "PRAGMA cache_size = 2; BEGIN; UPDATE recording SET outcome = 'rolled back'");
         Statement insert(database.get(), "INSERT INTO meta VALUES (?1, 'x')");

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "random_events.h"
-#include "trace/event_table.h"
+#include "trace/tables.h"
 
 namespace fencepost::trace {
 namespace {
@@ -43,7 +43,7 @@ void make_store_loop(const fs::path &path)
 void alter(const fs::path &path, const char *sql)
 {
     Database database(path, SQLITE_OPEN_READWRITE);
-    register_event_table(database.get());
+    register_tables(database.get());
     database.execute(sql);
 }
 

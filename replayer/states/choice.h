@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Names of crash states: which trace, read how, crashed where, with what in PM.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyzer/model/persistence_model.h"
+#include "replayer/states/items.h"
+
+namespace fencepost::states {
+
+enum class Base : std::uint8_t { none, all }; // of what is in flight
+
+// How the levels of a crash point's items are given.
+struct Choice {
+    enum class Kind : std::uint8_t {
+        listed,     // those of `base`, but for the items listed: n, a, n+3.1, a+3.0+7.2
+        random,     // drawn from (seed, crash point, index): r1.0
+        exhaustive, // the index-th combination of levels, the first item's changing fastest: x17
+        forward,    // the first `index` items whole, the others not at all: f3
+        backward,   // the last `index` items whole: b3
+    };
+    Kind kind = Kind::listed;
+    Base base = Base::none;
+    std::uint64_t seed = 0;
+    std::uint64_t index = 0;
+    std::vector<ItemLevel> listed = {};
+
+    bool operator==(const Choice &) const = default;
+};
+
+std::string text_of(const Choice &choice);
+
+// Text like 1f0c9a2e-aea-10432-n+3.1: eight digits of the trace's event digest; model (a, e, l),
+// fence rule (e, a) and grouping (a, r, o); the event before which power fails; the choice.
+struct StateId {
+    std::string trace = {};
+    model::ModelKind model = model::ModelKind::adr;
+    model::FenceRule fences = model::FenceRule::explicit_only;
+    Grouping grouping = Grouping::automatic;
+    std::uint64_t seq = 0;
+    Choice choice = {};
+
+    bool operator==(const StateId &) const = default;
+};
+
+std::string text_of(const StateId &id);
+// What is no state's name is an Error(usage).
+StateId parse_state_id(std::string_view text);
+
+} // namespace fencepost::states

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The states of one crash point that a strategy asks for, one after the other.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "replayer/states/choice.h"
+#include "replayer/states/items.h"
+#include "replayer/states/strategy.h"
+
+namespace fencepost::states {
+
+// The items have the levels of `base` but for those listed, in ascending order of items.
+// Borrowed: good until the next state.
+struct ChosenLevels {
+    Base base = Base::none;
+    std::span<const ItemLevel> exceptions = {};
+    Choice::Kind kind = Choice::Kind::listed;
+    std::uint64_t index = 0; // as in Choice
+    std::uint64_t seed = 0;
+
+    Choice choice() const;
+};
+
+class Enumeration {
+public:
+    // False ends the enumeration.
+    using Emit = std::function<bool(const ChosenLevels &)>;
+
+    // `seq` is the crash point's; random states depend on it and on `seed` alone.
+    Enumeration(const ItemTable &table, std::uint64_t seq, std::uint64_t seed, Emit emit)
+        : table_(table), seq_(seq), seed_(seed), emit_(std::move(emit))
+    {
+    }
+
+    // False when emit said so. Not for `prefix`, which depends on the crash point alone.
+    bool run(const Strategy &strategy);
+    // The one state of a choice. A choice that this crash point does not have is an Error(usage).
+    bool run(const Choice &choice);
+
+    bool capped() const { return capped_; }
+
+private:
+    bool subsets(Base base, std::uint64_t size);
+    bool subset_levels(Base base, std::size_t depth, std::uint64_t size, std::uint32_t from);
+    bool exhaustive(std::uint64_t cap);
+    bool random(std::uint64_t seed, std::uint64_t index);
+    bool accumulate(Choice::Kind kind, std::uint64_t count);
+    bool listed(const Choice &choice);
+    bool combination(std::uint64_t index);
+
+    const ItemTable &table_;
+    std::uint64_t seq_;
+    std::uint64_t seed_;
+    Emit emit_;
+    bool capped_ = false;
+    std::vector<ItemLevel> exceptions_;
+};
+
+} // namespace fencepost::states

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// See items.h.
+#include "replayer/states/items.h"
+
+#include <cmath>
+
+#include "base/error.h"
+
+namespace fencepost::states {
+
+using model::InFlight;
+using model::InFlightLine;
+using model::Piece;
+using model::UnitCounts;
+
+namespace {
+
+constexpr std::string_view kGroupingNames[] = {"auto", "run", "off"};
+
+} // namespace
+
+std::string_view name_of(Grouping grouping)
+{
+    return kGroupingNames[static_cast<unsigned>(grouping)];
+}
+
+std::optional<Grouping> grouping_named(std::string_view name)
+{
+    for (unsigned i = 0; i < std::size(kGroupingNames); ++i)
+        if (kGroupingNames[i] == name)
+            return static_cast<Grouping>(i);
+    return std::nullopt;
+}
+
+// How many cells from here on are neighbours in PM, written in the same way: the same sites first
+// and last, as many pieces. An unrolled copy loop has several sites, so one is not enough.
+std::size_t ItemTable::run_length(std::size_t cell) const
+{
+    const auto alike = [this](const InFlightLine &a, const InFlightLine &b) {
+        return b.line == a.line + 1 && a.cached == b.cached && a.non_temporal == b.non_temporal &&
+               in_flight_->piece(a.first).site == in_flight_->piece(b.first).site &&
+               in_flight_->piece(a.last).site == in_flight_->piece(b.last).site;
+    };
+    std::size_t end = cell + 1;
+    while (end < cells_.size() && !line(cells_[end]).mixed() &&
+           alike(line(cells_[end - 1]), line(cells_[end])))
+        ++end;
+    return end - cell;
+}
+
+void ItemTable::add_line(std::uint32_t cell)
+{
+    const InFlightLine &at = line(cells_[cell]);
+    cells_[cell].first_item = static_cast<std::uint32_t>(items_.size());
+    Item item;
+    item.first_cell = cell;
+    if (in_flight_->order() == model::Order::line) {
+        item.levels = 1;
+        in_flight_->for_each_piece(at, [&](const Piece &piece) { item.levels += !piece.joined; });
+        items_.push_back(item);
+    } else if (at.non_temporal == 0) {
+        item.levels = at.cached + 1ull;
+        items_.push_back(item);
+    } else if (at.mixed()) {
+        item.kind = Item::Kind::mixed;
+        item.levels = model::LineChoices(*in_flight_, at).count();
+        items_.push_back(item);
+    } else {
+        UnitCounts counts = {};
+        in_flight_->for_each_piece(at, [&](const Piece &piece) { ++counts[piece.unit()]; });
+        item.kind = Item::Kind::unit;
+        for (unsigned unit = 0; unit < model::kUnitsPerLine; ++unit) {
+            if (counts[unit] == 0)
+                continue;
+            item.unit = static_cast<std::uint8_t>(unit);
+            item.levels = counts[unit] + 1ull;
+            items_.push_back(item);
+        }
+    }
+    cells_[cell].item_count = static_cast<std::uint32_t>(items_.size()) - cells_[cell].first_item;
+}
+
+void ItemTable::build(const InFlight &in_flight, Grouping grouping)
+{
+    in_flight_ = &in_flight;
+    items_.clear();
+    cells_.clear();
+    runs_ = lines_in_runs_ = 0;
+    for (std::uint32_t number = in_flight.first_line(); number != model::kNone;
+         number = in_flight.line(number).next)
+        cells_.push_back({.number = number});
+    const std::size_t shortest = grouping == Grouping::run ? 2 : kLongRun;
+    for (std::size_t cell = 0; cell < cells_.size();) {
+        const std::size_t length =
+            grouping == Grouping::off || line(cells_[cell]).mixed() ? 1 : run_length(cell);
+        if (length < shortest) {
+            for (const std::size_t end = cell + length; cell < end; ++cell)
+                add_line(static_cast<std::uint32_t>(cell));
+            continue;
+        }
+        for (std::size_t i = cell; i < cell + length; ++i)
+            cells_[i].first_item = static_cast<std::uint32_t>(items_.size());
+        items_.push_back({.kind = Item::Kind::run,
+                          .first_cell = static_cast<std::uint32_t>(cell),
+                          .cell_count = static_cast<std::uint32_t>(length),
+                          .levels = 2});
+        ++runs_;
+        lines_in_runs_ += length;
+        cell += length;
+    }
+}
+
+double ItemTable::log2_states() const
+{
+    double sum = 0;
+    for (const Item &item : items_)
+        sum += item.kind == Item::Kind::mixed
+                   ? model::LineChoices(*in_flight_, line(cells_[item.first_cell])).log2_count()
+                   : std::log2(static_cast<double>(item.levels));
+    return sum;
+}
+
+UnitCounts ItemTable::unit_counts(const Cell &cell, std::span<const std::uint64_t> levels) const
+{
+    const InFlightLine &at = line(cell);
+    const Item &item = items_[cell.first_item];
+    UnitCounts counts = {};
+    switch (item.kind) {
+    case Item::Kind::chain: {
+        std::uint64_t left = levels[0];
+        for (std::uint32_t i = at.first; i != model::kNone && left != 0;
+             i = in_flight_->piece(i).next) {
+            const Piece &piece = in_flight_->piece(i);
+            ++counts[piece.unit()];
+            left -= !piece.joined;
+        }
+        return counts;
+    }
+    case Item::Kind::unit:
+        for (std::uint32_t i = 0; i < cell.item_count; ++i)
+            counts[items_[cell.first_item + i].unit] = static_cast<std::uint32_t>(levels[i]);
+        return counts;
+    case Item::Kind::mixed:
+        return model::LineChoices(*in_flight_, at).at(levels[0]);
+    case Item::Kind::run:
+        if (levels[0] != 0)
+            in_flight_->for_each_piece(at, [&](const Piece &piece) { ++counts[piece.unit()]; });
+        return counts;
+    }
+    check_failed(__FILE__, __LINE__, "kind", "an item of no kind");
+}
+
+} // namespace fencepost::states

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Walks a trace once, forward, and offers the crash states that strategies ask for.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analyzer/model/persistence_model.h"
+#include "replayer/states/choice.h"
+#include "replayer/states/enumeration.h"
+#include "replayer/states/failure_points.h"
+#include "replayer/states/items.h"
+#include "replayer/states/legal_count.h"
+#include "replayer/states/strategy.h"
+#include "replayer/states/window.h"
+#include "trace/reader.h"
+
+namespace fencepost::states {
+
+// Power fails before event `seq` is executed.
+struct CrashPoint {
+    std::uint64_t seq = 0;
+    std::uint64_t epoch = 0;    // how many epochs ended before
+    bool boundary = false;      // the event ends an epoch, or the trace or window ends here
+    bool failure_point = false; // see FailurePoints; only when `prefix` asks
+};
+
+// Borrowed: good until the next state.
+struct State {
+    const CrashPoint &point;
+    const ItemTable *items; // nullptr: no strategy asks for items, and there are no exceptions
+    ChosenLevels levels;
+    StrategyKind strategy;
+};
+
+// What is known about the states at an epoch's end.
+struct EpochCount {
+    CrashPoint point;
+    StateCount legal;
+    std::uint64_t lines = 0; // in flight
+    std::uint64_t generated = 0;
+    std::uint64_t runs = 0; // taken as one item each
+    std::uint64_t lines_in_runs = 0;
+};
+
+class StateListener {
+public:
+    virtual ~StateListener() = default;
+
+    // After each event was applied to the model.
+    virtual void event(std::uint64_t seq, const trace::Event &event,
+                       std::span<const std::byte> wide_values,
+                       const model::InFlight &in_flight) = 0;
+    // Before the states of a crash point. `items` is nullptr when no strategy asks for them.
+    virtual void crash_point(const CrashPoint &, const ItemTable *, const model::InFlight &) {}
+    // False stops the walk.
+    virtual bool state(const State &state) = 0;
+    // After the states of a crash point that ends an epoch.
+    virtual void epoch(const EpochCount &) {}
+};
+
+struct WalkOptions {
+    model::ModelKind model = model::ModelKind::adr;
+    model::FenceRule fences = model::FenceRule::explicit_only;
+    std::vector<Strategy> strategies = {};
+    std::uint64_t seed = 1;
+    Window window = {};
+    Grouping grouping = Grouping::automatic;
+    // Leave out the states up to and with this one.
+    std::optional<StateId> after = {};
+};
+
+struct WalkReport {
+    std::uint64_t events = 0;
+    std::uint64_t epochs = 0; // in the window
+    std::uint64_t crash_points = 0;
+    std::uint64_t failure_points = 0;
+    StateCount legal = {.exact = 0}; // the sum over epochs
+    std::uint64_t generated = 0;
+    std::uint64_t capped = 0; // crash points where `exhaustive` met its cap
+    std::uint64_t grouped_crash_points = 0;
+    std::uint64_t runs = 0;
+    std::uint64_t lines_in_runs = 0;
+    bool stopped = false; // by the listener
+};
+
+// Refuses a trace that is not complete or does not hold what a recording guarantees: Error(trace).
+class StateWalk {
+public:
+    StateWalk(const trace::TraceReader &reader, WalkOptions options);
+
+    WalkReport run(StateListener &listener);
+    // Goes to the state's crash point and offers that one state.
+    void run_to(const StateId &id, StateListener &listener);
+
+    StateId id_of(const State &state) const;
+    // Error(trace) when the id is of another trace, Error(usage) when it was made with other
+    // options.
+    void check_id(const StateId &id) const;
+
+private:
+    void step(std::uint64_t seq, const trace::Event &event, std::span<const std::byte> wide_values,
+              StateListener &listener);
+    bool visit(const CrashPoint &point, StateListener &listener);
+    bool offer(const CrashPoint &point, const ChosenLevels &levels, StrategyKind strategy,
+               StateListener &listener);
+    bool wants(StrategyKind kind) const;
+
+    const trace::TraceReader &reader_;
+    WalkOptions options_;
+    bool need_items_;
+    std::string trace_;
+    std::unique_ptr<model::PersistenceModel> model_;
+    FailurePoints failure_points_;
+    ItemTable table_;
+    const ItemTable *items_ = nullptr; // of the current crash point
+    LegalCount legal_;
+    WalkReport report_;
+    std::uint64_t epoch_ = 0;
+    bool skipping_; // until options_.after was seen
+    bool seen_none_ = false;
+    bool seen_all_ = false;
+};
+
+// What StateWalk asks of a trace.
+void require_complete(const trace::TraceReader &reader);
+
+// The options that an id was made with.
+WalkOptions options_of(const StateId &id);
+
+} // namespace fencepost::states

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// A part of a trace in which power may fail.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "trace/reader.h"
+
+namespace fencepost::states {
+
+// Crash points outside are left out; what was in flight before still counts.
+struct Window {
+    std::uint64_t first_seq = 0;
+    std::uint64_t last_seq = UINT64_MAX; // a crash point itself, so that no state before it is lost
+    std::uint64_t first_epoch = 0;
+    std::uint64_t last_epoch = UINT64_MAX;
+
+    bool contains(std::uint64_t seq, std::uint64_t epoch) const
+    {
+        return seq >= first_seq && seq <= last_seq && epoch >= first_epoch && epoch <= last_epoch;
+    }
+};
+
+// `seq:100-200`, `epoch:3-7`, `op:5` or `op:5-9` (operations by their number), `checkpoint:1-2`
+// (from one checkpoint marker to the other). The end may be left out: `seq:100-`. What does not
+// parse, or names a marker that the trace does not have, is an Error(usage).
+Window parse_window(std::string_view text, const trace::TraceReader &reader);
+
+} // namespace fencepost::states

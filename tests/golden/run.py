@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Runs the commands in *.golden and compares what they say with what the files claim (README.md).
+
+run.py [--update] PROGRAM MAKE_TRACE [FILE.golden...]
+"""
+
+import difflib
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).parent
+
+
+class Mistake(Exception):
+    """The golden file itself is wrong."""
+
+
+def parse(path):
+    """(lines before the first command, trace text, masks, commands)"""
+    head, trace, masks, commands = [], None, [], []
+    lines = path.read_text().splitlines()
+    in_trace = False
+    for number, line in enumerate(lines, 1):
+        if line.startswith("$ "):
+            commands.append(line[2:])
+        if commands:
+            continue
+        head.append(line)
+        if in_trace and (line.startswith((" ", "\t")) or not line.strip()):
+            trace.append(line)
+            continue
+        in_trace = False
+        if line.startswith("trace:"):
+            name = line[len("trace:"):].strip()
+            in_trace = not name
+            # Lines before the trace are kept as empty ones, so that mistakes are told with their line here.
+            trace = (HERE / name).read_text().splitlines() if name else [""] * number
+        elif line.startswith("mask:"):
+            masks.append(re.compile(line[len("mask:"):].strip()))
+        elif line.strip() and not line.startswith("#"):
+            raise Mistake(f"{path.name}:{number}: neither a comment, 'trace:', 'mask:' nor '$ command'")
+    if trace is None or not commands:
+        raise Mistake(f"{path.name}: it has no trace or no command")
+    return head, "\n".join(trace) + "\n", masks, commands
+
+
+def run(command, program, directory):
+    words = shlex.split(command)
+    text = ""
+    if len(words) >= 2 and words[-2] == "<<<":
+        text = words[-1] + "\n"
+        words = words[:-2]
+    if words[0] != "fencepost":
+        raise Mistake(f"'{command}' is not a fencepost command")
+    result = subprocess.run([program] + words[1:], cwd=directory, input=text, capture_output=True, text=True,
+                            timeout=120)
+    yield "$ " + command
+    for line in result.stdout.splitlines():
+        if line.startswith(("$ ", "! ", "? ")):
+            raise Mistake(f"'{command}' prints a line that a golden file cannot hold: {line}")
+        yield line
+    for line in result.stderr.splitlines():
+        yield "! " + line
+    if result.returncode:
+        yield f"? {result.returncode}"
+
+
+def transcript(path, program, make_trace):
+    head, trace, masks, commands = parse(path)
+    with tempfile.TemporaryDirectory() as directory:
+        (pathlib.Path(directory) / "RUN").mkdir()
+        made = subprocess.run([make_trace, "-", "RUN/trace.db"], cwd=directory, input=trace, text=True,
+                              capture_output=True)
+        if made.returncode:
+            raise Mistake(f"{path.name}: {made.stderr.strip()}")
+        said = []
+        for command in commands:
+            for line in run(command, program, directory):
+                for mask in masks:
+                    line = line if line.startswith("$ ") else mask.sub("…", line)
+                said.append(line.rstrip())
+            said.append("")
+    text = "\n".join(head).rstrip() + "\n\n" + "\n".join(said).rstrip() + "\n"
+    return text
+
+
+def main(arguments):
+    update = "--update" in arguments
+    program, make_trace, *names = [a for a in arguments if a != "--update"]
+    program, make_trace = pathlib.Path(program).resolve(), pathlib.Path(make_trace).resolve()
+    paths = [HERE / pathlib.Path(name).with_suffix(".golden").name for name in names] or sorted(HERE.glob("*.golden"))
+    failed = 0
+    for path in paths:
+        try:
+            said = transcript(path, program, make_trace)
+        except Mistake as mistake:
+            print(f"not ok - {mistake}")
+            failed += 1
+            continue
+        claimed = path.read_text()
+        if said == claimed:
+            print(f"ok - {path.name}")
+        elif update:
+            path.write_text(said)
+            print(f"updated - {path.name}")
+        else:
+            failed += 1
+            print(f"not ok - {path.name}")
+            sys.stdout.writelines(difflib.unified_diff(claimed.splitlines(True), said.splitlines(True),
+                                                       "claimed", "said"))
+    if not paths:
+        print("not ok - there is no golden file")
+    sys.exit(1 if failed or not paths else 0)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

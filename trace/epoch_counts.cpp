@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// See epoch_counts.h.
+#include "trace/epoch_counts.h"
+
+#include <algorithm>
+
+namespace fencepost::trace {
+
+namespace {
+
+constexpr std::size_t kDenseSites = 1 << 20;
+
+} // namespace
+
+bool ends_epoch(const Event &event, FenceRule rule)
+{
+    if (event.kind != EventKind::fence)
+        return false;
+    const FenceKind kind = event.fence_kind();
+    if (kind == FenceKind::sfence || kind == FenceKind::mfence)
+        return true;
+    return rule == FenceRule::architectural &&
+           (kind == FenceKind::lock_rmw || kind == FenceKind::xchg);
+}
+
+EpochCounts::EpochCounts(EventScan scan, FenceRule rule) : scan_(std::move(scan)), rule_(rule) {}
+
+EventFilter EpochCounts::filter()
+{
+    return {.kinds = static_cast<std::uint8_t>(
+                kind_bit(EventKind::store) | kind_bit(EventKind::nt_store) |
+                kind_bit(EventKind::flush) | kind_bit(EventKind::fence)),
+            .with_values = false};
+}
+
+EpochSite &EpochCounts::counts_of(SiteId site)
+{
+    if (site >= dense_.size() && site < kDenseSites)
+        dense_.resize(std::max<std::size_t>(2 * dense_.size(), site + std::size_t{1}));
+    std::uint32_t &slot = site < dense_.size() ? dense_[site] : sparse_[site];
+    if (slot == 0) {
+        sites_.push_back({.site = site});
+        slot = static_cast<std::uint32_t>(sites_.size());
+    }
+    return sites_[slot - 1];
+}
+
+void EpochCounts::clear()
+{
+    for (const EpochSite &row : sites_)
+        if (row.site < dense_.size())
+            dense_[row.site] = 0;
+    sparse_.clear();
+    sites_.clear();
+}
+
+void EpochCounts::count(const Event &event)
+{
+    EpochSite &counts = counts_of(event.site);
+    counts.stores += event.kind == EventKind::store;
+    counts.nt_stores += event.kind == EventKind::nt_store;
+    counts.flushes += event.kind == EventKind::flush;
+    counts.fences += event.kind == EventKind::fence;
+}
+
+bool EpochCounts::next_event()
+{
+    if (index_ < count_)
+        return true;
+    // A scan that has ended would start again.
+    if (at_end_ || !scan_.next()) {
+        at_end_ = true;
+        return false;
+    }
+    index_ = 0;
+    count_ = scan_.all_selected() ? scan_.events().size() : scan_.selected().size();
+    return true;
+}
+
+bool EpochCounts::next()
+{
+    clear();
+    if (!next_event())
+        return false;
+    epoch_ += started_;
+    started_ = true;
+    bool ended = false;
+    bool first = true;
+    while (!ended && next_event()) {
+        const std::span<const Event> events = scan_.events();
+        const bool all = scan_.all_selected();
+        for (; index_ < count_ && !ended; ++index_) {
+            const std::size_t at = all ? index_ : scan_.selected()[index_];
+            if (first)
+                first_seq_ = scan_.first_seq() + at;
+            first = false;
+            last_seq_ = scan_.first_seq() + at;
+            count(events[at]);
+            ended = ends_epoch(events[at], rule_);
+        }
+    }
+    std::ranges::sort(sites_, {}, &EpochSite::site);
+    return true;
+}
+
+} // namespace fencepost::trace
