@@ -59,6 +59,7 @@ int run(int argc, char **argv)
     add_image(app, context);
     add_info(app, context);
     add_sql(app, context);
+    add_states(app, context);
     try {
         app.parse(argc, argv);
     } catch (const CLI::Success &outcome) {
