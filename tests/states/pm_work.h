@@ -132,7 +132,8 @@ private:
         Event store = event(EventKind::store, site);
         store.address = address;
         store.size = static_cast<std::uint8_t>(size);
-        buffer.push_store(store, &value);
+        store.value = size == 8 ? value : value & ((std::uint64_t{1} << 8 * size) - 1);
+        buffer.push(store);
     }
 
     void flush_range(EventBuffer &buffer, SiteId site, std::uint64_t address, std::uint64_t size)
@@ -162,8 +163,8 @@ private:
             Event store = event(EventKind::nt_store, 50 + i % 8);
             store.address = page + i * 8;
             store.size = 8;
-            const std::uint64_t value = same ? word : random_();
-            buffer.push_store(store, &value);
+            store.value = same ? word : random_();
+            buffer.push(store);
         }
     }
 
