@@ -94,17 +94,21 @@ private:
 
 // Trace to identities, deduplicated: reading, model, states, hashes and index.
 void measure_strategy(const trace::TraceReader &reader, const char *strategy,
+                      states::Grouping grouping = states::Grouping::automatic,
                       std::uint64_t last_seq = UINT64_MAX)
 {
     const image::InitialImage initial(reader);
     const double start = cpu_seconds();
     Counting counting(initial);
     states::StateWalk walk(reader, {.strategies = states::parse_strategies(strategy),
-                                    .window = {.last_seq = last_seq}});
+                                    .window = {.last_seq = last_seq},
+                                    .grouping = grouping});
     const states::WalkReport report = walk.run(counting);
     const double seconds = cpu_seconds() - start;
-    std::printf("%-20s %9.0f images/s (%llu states, %llu images, %llu epochs, %.1f M events/s)\n",
-                strategy, static_cast<double>(report.generated) / seconds,
+    std::printf("%-20s group %-4s %9.0f images/s (%llu states, %llu images, %llu epochs, %.1f M "
+                "events/s)\n",
+                strategy, std::string(name_of(grouping)).c_str(),
+                static_cast<double>(report.generated) / seconds,
                 static_cast<unsigned long long>(report.generated),
                 static_cast<unsigned long long>(counting.images()),
                 static_cast<unsigned long long>(report.epochs),
@@ -162,13 +166,17 @@ void run(const std::vector<std::string_view> &arguments)
     const auto path = directory.path() / "trace.db";
     measure_model(smoke);
     measure_hash_updates();
-    PmWork({.data_pages = 2, .forgetful = true}).write(path, smoke ? 300000 : 3000000);
-    {
+    // A fence every hundred events, as NOVA and libpmemobj have it, and every thousand, as ext4
+    // has.
+    for (const unsigned pages : {1u, 14u}) {
+        PmWork({.data_pages = pages}).write(path, smoke ? 300000 : 3000000);
         const trace::TraceReader reader(path);
-        for (const char *strategy : {"none-all", "prefix,none-all", "random:5", "subsets:1"})
+        for (const char *strategy :
+             {"none-all", "prefix,none-all", "random:5", "subsets:1", "exhaustive:100"})
             measure_strategy(reader, strategy);
-        measure_strategy(reader, "subsets:2", smoke ? 2000 : 20000);
-        measure_strategy(reader, "exhaustive:100");
+        measure_strategy(reader, "random:5", states::Grouping::off, smoke ? 30000 : 300000);
+        measure_strategy(reader, "subsets:1", states::Grouping::off, smoke ? 10000 : 100000);
+        measure_strategy(reader, "subsets:2", states::Grouping::automatic, smoke ? 2000 : 20000);
     }
     std::vector<std::uint64_t> millions;
     if (arguments.empty())
