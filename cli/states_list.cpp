@@ -252,8 +252,8 @@ void list_states(const trace::TraceReader &reader, const StatesOptions &options,
     json summary = summary_json(walk_with, report, listing);
     if (options.epochs)
         summary["each_epoch"] = listing.epochs();
-    if (options.list)
-        fmt::print("],\n\"summary\": {}}}\n", summary.dump(2));
+    if (options.list) // the rest of the document that was begun
+        fmt::print("],\n{}\n", summary.dump(2).substr(2));
     else
         print_json(summary);
 }
