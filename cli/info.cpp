@@ -170,7 +170,7 @@ void print_events(const Summary &summary)
                    plain ? "" : fmt::format("  ({})", detail));
     }
     line("stored", "{}", size_text(summary.stored_bytes));
-    line("epochs", "{} ended by sfence or mfence; {} if locked instructions count too",
+    line("epochs", "{} cut at sfence and mfence, {} if locked instructions count too",
          grouped(summary.epochs), grouped(summary.architectural_epochs));
 }
 
@@ -215,7 +215,10 @@ void print_quality(const Summary &summary)
         line(std::string(name_of(counter.severity)).c_str(), "{} = {}: {}",
              terminal_text(counter.name), counter.value, terminal_text(counter.meaning));
     }
-    line("quality", "{} of {} counters are 0", clean, summary.quality.size());
+    if (summary.quality.empty())
+        line("quality", "no counters");
+    else
+        line("quality", "{} of {} counters are 0", clean, summary.quality.size());
 }
 
 void print_text(const Summary &summary)

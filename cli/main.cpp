@@ -58,8 +58,10 @@ int run(int argc, char **argv)
     add_doctor(app, context);
     add_image(app, context);
     add_info(app, context);
+    add_record(app, context);
     add_sql(app, context);
     add_states(app, context);
+    add_verify(app, context);
     try {
         app.parse(argc, argv);
     } catch (const CLI::Success &outcome) {

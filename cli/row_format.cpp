@@ -157,6 +157,7 @@ void print_csv(Query &query)
     for (int column = 0; column < query.column_count(); ++column)
         line.append(column ? "," : "").append(csv_field(query.column_name(column)));
     put(line + "\n");
+    std::fflush(stdout); // the first row may take its time
     while (!nobody_reads() && query.step()) {
         line.clear();
         for (int column = 0; column < query.column_count(); ++column) {

@@ -25,8 +25,10 @@ struct Context {
 void add_doctor(CLI::App &app, Context &context);
 void add_image(CLI::App &app, Context &context);
 void add_info(CLI::App &app, Context &context);
+void add_record(CLI::App &app, Context &context);
 void add_sql(CLI::App &app, Context &context);
 void add_states(CLI::App &app, Context &context);
+void add_verify(CLI::App &app, Context &context);
 
 // One JSON document on stdout.
 void print_json(const nlohmann::json &document);

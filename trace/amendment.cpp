@@ -9,12 +9,14 @@ namespace fencepost::trace {
 TraceAmendment::TraceAmendment(const std::filesystem::path &path)
     : database_(open_trace(path, OpenFor::writing)),
       add_symbol_(database_.get(), "INSERT OR REPLACE INTO symbol VALUES (?1,?2,?3,?4,?5)"),
-      locate_site_(database_.get(),
-                   "UPDATE site SET symbol = nullif(?2, 0), source_file = nullif(?3, ''),"
-                   " source_line = nullif(?4, 0) WHERE id = ?1"),
-      locate_frame_(database_.get(),
-                    "UPDATE stack_frame SET symbol = nullif(?2, 0), source_file = nullif(?3, ''),"
-                    " source_line = nullif(?4, 0) WHERE id = ?1")
+      locate_site_(
+          database_.get(),
+          "UPDATE site SET symbol = nullif(?2, 0), source_file = nullif(?3, ''),"
+          " source_line = nullif(?4, 0), module = coalesce(nullif(?5, ''), module) WHERE id = ?1"),
+      locate_frame_(
+          database_.get(),
+          "UPDATE stack_frame SET symbol = nullif(?2, 0), source_file = nullif(?3, ''),"
+          " source_line = nullif(?4, 0), module = coalesce(nullif(?5, ''), module) WHERE id = ?1")
 {
     database_.execute("BEGIN IMMEDIATE");
 }
@@ -25,6 +27,14 @@ void TraceAmendment::put_meta(std::string_view key, std::string_view value)
         .bind(1, key)
         .bind(2, value)
         .run();
+}
+
+void TraceAmendment::remove_symbols()
+{
+    for (const char *table : {"site", "stack_frame"})
+        database_.execute(std::string("UPDATE ") + table +
+                          " SET symbol = NULL, source_file = NULL, source_line = NULL");
+    database_.execute("DELETE FROM symbol");
 }
 
 void TraceAmendment::put_symbol(const Symbol &symbol)
@@ -43,6 +53,7 @@ void TraceAmendment::locate(Statement &statement, std::uint32_t id, const CodeLo
         .bind(2, std::uint64_t{location.symbol})
         .bind(3, std::string_view(location.source_file))
         .bind(4, std::uint64_t{location.source_line})
+        .bind(5, std::string_view(location.module))
         .run();
 }
 

@@ -17,6 +17,8 @@ public:
     explicit TraceAmendment(const std::filesystem::path &path);
 
     void put_meta(std::string_view key, std::string_view value);
+    // Takes all names away, for others to be put.
+    void remove_symbols();
     void put_symbol(const Symbol &symbol);
     void locate_site(SiteId site, const CodeLocation &location);
     void locate_stack_frame(std::uint32_t frame, const CodeLocation &location);

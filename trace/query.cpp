@@ -72,6 +72,9 @@ bool is_blank(sqlite3 *database, std::string_view sql)
 
 Query::Query(const TraceReader &reader, std::string_view sql) : database_(reader.connection())
 {
+    // SQLite connects virtual tables when they are first named, and would ask whether their
+    // columns may be declared.
+    Statement(database_, "SELECT 1 FROM event, epoch_site");
     watch();
     try {
         prepare(sql);

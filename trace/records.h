@@ -78,6 +78,7 @@ struct CodeLocation {
     std::uint32_t symbol = 0; // 0 = none
     std::string source_file = {};
     std::uint32_t source_line = 0; // 0 = unknown
+    std::string module = {};       // replaces the recorder's when it is not empty
 };
 
 enum class Severity : std::uint8_t { info, warning, error };

@@ -33,9 +33,9 @@ struct SymbolSources {
 
 struct SymbolizeReport {
     std::uint64_t sites = 0;
-    std::uint64_t named_sites = 0;    // function known
-    std::uint64_t located_sites = 0;  // file and line known
-    std::uint64_t frames = 0;         // callers in call stacks
+    std::uint64_t named_sites = 0;   // function known
+    std::uint64_t located_sites = 0; // file and line known
+    std::uint64_t frames = 0;        // callers in call stacks
     std::uint64_t named_frames = 0;
     std::uint64_t located_frames = 0;
     std::uint64_t symbols = 0;

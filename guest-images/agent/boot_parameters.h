@@ -8,6 +8,7 @@ namespace fencepost::agent {
 
 struct BootParameters {
     bool serial_channel = false; // fencepost.channel=serial
+    bool recording = false;      // fencepost.recording: work comes by mailbox, see recording.h
     unsigned pm_devices = 0;     // fencepost.pm_devices=N: to wait for before the hello
 };
 

@@ -24,6 +24,7 @@
 #include "guest-images/agent/kernel_log.h"
 #include "guest-images/agent/modules.h"
 #include "guest-images/agent/pm_devices.h"
+#include "guest-images/agent/recording.h"
 #include "guest-images/agent/server.h"
 
 namespace fencepost::agent {
@@ -104,7 +105,6 @@ public:
 
     void start_log();
     void start_server(std::string_view greeting);
-    Hello hello(std::vector<ModuleFailure> module_failures, std::vector<PmDevice> pm_devices) const;
     [[noreturn]] void supervise();
 
 private:
@@ -132,14 +132,14 @@ void Init::start_server(std::string_view greeting)
     }
 }
 
-Hello Init::hello(std::vector<ModuleFailure> module_failures,
-                  std::vector<PmDevice> pm_devices) const
+Hello make_hello(ChannelKind channel, std::vector<ModuleFailure> module_failures,
+                 std::vector<PmDevice> pm_devices)
 {
     Hello hello;
     utsname system;
     uname(&system);
     hello.kernel_release = system.release;
-    hello.channel = channels_.kind;
+    hello.channel = channel;
     hello.cpus_online = static_cast<std::uint32_t>(sysconf(_SC_NPROCESSORS_ONLN));
     hello.module_failures = std::move(module_failures);
     hello.pm_devices = std::move(pm_devices);
@@ -197,15 +197,20 @@ int run_as_init()
     set_up_system();
     const BootParameters parameters = parse_boot_parameters(read_line("/proc/cmdline"));
     std::vector<ModuleFailure> module_failures = load_modules("/etc/fencepost/modules");
+    if (parameters.recording)
+        run_recording_guest(make_hello(ChannelKind::virtio, std::move(module_failures),
+                                       wait_for_pm(parameters.pm_devices)));
     Channels channels = open_channels(parameters.serial_channel);
     while (!channels.open()) {
         note_in_kernel_log("no channel to the host: neither virtio ports named fencepost.control "
                            "and fencepost.log, nor /dev/ttyS1 and /dev/ttyS2");
         channels = open_channels(false);
     }
+    const ChannelKind channel = channels.kind;
     Init init(std::move(channels));
     init.start_log();
-    const Hello hello = init.hello(std::move(module_failures), wait_for_pm(parameters.pm_devices));
+    const Hello hello =
+        make_hello(channel, std::move(module_failures), wait_for_pm(parameters.pm_devices));
     init.start_server(encode_message(0, hello));
     init.supervise();
 }

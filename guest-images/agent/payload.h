@@ -116,6 +116,7 @@ public:
             visit(elements.emplace_back());
     }
 
+    void refuse() { good_ = false; }
     bool finished() const { return good_ && left_.empty(); }
 
 private:

@@ -6,6 +6,7 @@
 #include <climits>
 #include <csignal>
 #include <cstdlib>
+#include <functional>
 #include <optional>
 
 #include <fcntl.h>
@@ -83,7 +84,7 @@ struct Capture {
 
 class Run {
 public:
-    explicit Run(const RunRequest &request) : request_(request) {}
+    Run(const RunRequest &request, const std::function<int()> &body) : request_(request), body_(body) {}
 
     Outcome<RunReply> to_end();
 
@@ -100,6 +101,7 @@ private:
     bool over_limit() const { return request_.time_limit_ms != 0 && elapsed() >= limit_usec(); }
 
     const RunRequest &request_;
+    const std::function<int()> &body_; // instead of a program, if there is one
     RunReply reply_;
     pid_t pid_ = -1;
     std::optional<int> status_;
@@ -143,7 +145,9 @@ void Run::become_command()
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, nullptr);
-    signal(SIGPIPE, SIG_DFL);
+    // Whatever we or the kernel's first process ignore, a command starts as under a login shell.
+    for (int number = 1; number < NSIG; ++number)
+        signal(number, SIG_DFL);
     umask(022);
     // The server is spared by the OOM killer; its commands are not.
     if (const Descriptor score(open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC)); score) {
@@ -155,6 +159,14 @@ void Run::become_command()
     std::vector<std::string> environment = request_.environment;
     for (std::string &entry : environment)
         putenv(entry.data());
+    if (body_) {
+        if (chdir(request_.directory.empty() ? "/" : request_.directory.c_str()) == 0)
+            _exit(body_());
+        const int error_number = errno;
+        [[maybe_unused]] const ssize_t ignored =
+            write(start_pipe_.write_end.get(), &error_number, sizeof error_number);
+        _exit(127);
+    }
     std::vector<char *> arguments;
     for (const std::string &argument : request_.argv)
         arguments.push_back(const_cast<char *>(argument.c_str()));
@@ -244,7 +256,7 @@ void Run::kill_all()
 Outcome<RunReply> Run::to_end()
 {
     const std::string what = "run " + (request_.argv.empty() ? "" : request_.argv[0]);
-    if (request_.argv.empty())
+    if (request_.argv.empty() && !body_)
         return failure(what, EINVAL);
     if (!open_descriptors())
         return failure(what);
@@ -290,7 +302,12 @@ Outcome<RunReply> Run::to_end()
 
 Outcome<RunReply> run_command(const RunRequest &request)
 {
-    return Run(request).to_end();
+    return Run(request, {}).to_end();
+}
+
+Outcome<RunReply> run_in_child(const RunRequest &limits, const std::function<int()> &body)
+{
+    return Run(limits, body).to_end();
 }
 
 } // namespace fencepost::agent

@@ -2,6 +2,8 @@
 // Running a command for the host, to its end or its time limit.
 #pragma once
 
+#include <functional>
+
 #include "guest-images/agent/outcome.h"
 
 namespace fencepost::agent {
@@ -10,5 +12,8 @@ namespace fencepost::agent {
 // its output is no longer collected. At the time limit the first process and all its descendants
 // are killed. The caller must have blocked SIGCHLD, ignore SIGPIPE and be a child subreaper.
 Outcome<RunReply> run_command(const RunRequest &request);
+
+// The same with a function of ours instead of a program; what it returns is the exit status.
+Outcome<RunReply> run_in_child(const RunRequest &limits, const std::function<int()> &body);
 
 } // namespace fencepost::agent

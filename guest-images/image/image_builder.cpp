@@ -130,6 +130,12 @@ private:
         add_input({.kind = InputKind::agent,
                    .name = places_.agent.filename().string(),
                    .digest = file_digest(places_.agent)});
+        if (places_.mark.empty())
+            return;
+        tree_.add(fs::path("usr/bin") / places_.mark.filename(), TreeFile{places_.mark, true});
+        add_input({.kind = InputKind::marker_program,
+                   .name = places_.mark.filename().string(),
+                   .digest = file_digest(places_.mark)});
     }
 
     void add_modules()

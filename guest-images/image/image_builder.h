@@ -13,6 +13,7 @@ namespace fencepost::images {
 
 struct BuildPlaces {
     std::filesystem::path agent;
+    std::filesystem::path mark; // the program fencepost-mark; empty = left out
     std::filesystem::path packages;
     std::filesystem::path output; // exists and is empty
 };

@@ -208,6 +208,11 @@ fs::path ImageStore::agent() const
     return agent_.empty() ? built_part("guest-images/agent", "fencepost-agent") : agent_;
 }
 
+fs::path ImageStore::mark() const
+{
+    return agent_.empty() ? built_part("qemu-plugin/marker", "fencepost-mark") : fs::path();
+}
+
 Image ImageStore::open(const std::string &name) const
 {
     check_image_name(name);
@@ -240,6 +245,8 @@ std::optional<std::string> ImageStore::stale_reason(const Manifest &manifest) co
             return "it was made by another version of fencepost";
         if (input.kind == InputKind::agent && input.digest != file_digest(agent()))
             return "the guest agent has changed";
+        if (input.kind == InputKind::marker_program && !mark().empty() && input.digest != file_digest(mark()))
+            return "the program fencepost-mark has changed";
         if (!input.path)
             continue;
         if (const std::string reason = changed_input(input); !reason.empty())
@@ -312,6 +319,7 @@ Image ImageStore::assemble(const BuildRequest &request, const Progress &progress
     const Manifest manifest = build_image(
         request,
         {.agent = agent(),
+         .mark = mark(),
          .packages = request.package_directory ? fs::absolute(*request.package_directory)
                                                : cache_ / "packages",
          .output = building},

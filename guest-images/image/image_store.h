@@ -60,6 +60,8 @@ public:
 private:
     std::filesystem::path images_directory() const { return cache_ / "images"; }
     std::filesystem::path agent() const;
+    // fencepost-mark, which goes with the agent that is built with fencepost; else empty.
+    std::filesystem::path mark() const;
     std::optional<std::string> stale_reason(const Manifest &manifest) const;
     std::optional<Image> reusable(const BuildRequest &request) const;
     Image assemble(const BuildRequest &request, const Progress &progress);

@@ -15,6 +15,7 @@ using nlohmann::json;
 
 NLOHMANN_JSON_SERIALIZE_ENUM(InputKind, {{InputKind::recipe, "recipe"},
                                          {InputKind::agent, "agent"},
+                                         {InputKind::marker_program, "marker_program"},
                                          {InputKind::package, "package"},
                                          {InputKind::kernel, "kernel"},
                                          {InputKind::modules, "modules"},

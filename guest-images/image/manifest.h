@@ -18,7 +18,7 @@ inline constexpr const char *kInitrdFile = "initrd";
 inline constexpr const char *kSystemMapFile = "System.map";
 inline constexpr const char *kManifestFile = "manifest.json";
 
-enum class InputKind { recipe, agent, package, kernel, modules, module, extra };
+enum class InputKind { recipe, agent, marker_program, package, kernel, modules, module, extra };
 
 struct Input {
     InputKind kind = InputKind::recipe;

@@ -8,12 +8,22 @@
 
 namespace fencepost::guest {
 
+std::uint64_t pm_base(const GuestConfig &config, std::size_t index)
+{
+    std::uint64_t address = 4ull << 30;
+    for (std::size_t i = 0; i < index; ++i)
+        address += config.pm[i].size;
+    return address;
+}
+
 void validate(const GuestConfig &config)
 {
     if (config.ram < (128ull << 20) || config.ram > (2ull << 30) || config.ram % (2ull << 20))
         fail(ErrorKind::usage, "guest RAM must be 128M to 2G in steps of 2M, not {}", format_size(config.ram));
     if (config.cpus < 1 || config.cpus > 8)
         fail(ErrorKind::usage, "a guest has 1 to 8 CPUs, not {}", config.cpus);
+    if (config.recording && (config.accelerator != Accelerator::tcg || config.clock != Clock::icount))
+        fail(ErrorKind::usage, "a recording guest is emulated and counts instructions");
     if (config.pm.size() > 4)
         fail(ErrorKind::usage, "a guest has at most 4 PM devices, not {}", config.pm.size());
     for (const PmConfig &device : config.pm) {

@@ -26,12 +26,17 @@ struct GuestConfig {
     Accelerator accelerator = Accelerator::tcg;
     Clock clock = Clock::host;
     std::vector<PmConfig> pm = {PmConfig{}};
+    // Work comes by mailbox and nothing else comes in, so that runs repeat: see recording_guest.h.
+    bool recording = false;
     std::string kernel_arguments; // after ours, so that they win
 };
 
 constexpr std::uint64_t kMinPmSize = 16ull << 20;
 constexpr std::uint64_t kMaxPmSize = 1ull << 30;
 constexpr std::uint64_t kPmAlignment = 2ull << 20;
+
+// Guest-physical address of a PM device, by its place in config.pm.
+std::uint64_t pm_base(const GuestConfig &config, std::size_t index);
 
 // Throws a usage error that names the field and its range.
 void validate(const GuestConfig &config);

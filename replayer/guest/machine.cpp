@@ -18,6 +18,8 @@ MachinePlan without_files(const MachinePlan &plan)
     bare.initrd = "INITRD";
     bare.ram_file = "RAM";
     bare.pm_files.assign(plan.config.pm.size(), "PM");
+    bare.mailbox_file = "MAILBOX";
+    bare.console_file = "CONSOLE";
     bare.restore = false;
     bare.extra_arguments.clear();
     return bare;

@@ -26,6 +26,9 @@ struct MachinePlan {
     // private copy of `ram_file`.
     bool restore = false;
     std::vector<std::filesystem::path> pm_files; // one for each of config.pm
+    // Of a recording guest.
+    std::filesystem::path mailbox_file;
+    std::filesystem::path console_file;
     std::vector<std::string> extra_arguments;    // for QEMU, last
 };
 

@@ -8,6 +8,7 @@
 
 #include "base/child_process.h"
 #include "base/error.h"
+#include "guest-images/agent/mailbox.h"
 
 namespace fencepost::guest {
 
@@ -15,20 +16,29 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::uint64_t kPmBase = 4ull << 30; // guest-physical address of the first PM device
-
-// A comma in an option value is doubled (QEMU's own rule).
-std::string escaped(const fs::path &path)
-{
-    std::string text;
-    for (char c : path.string())
-        text += c == ',' ? std::string(",,") : std::string(1, c);
-    return text;
-}
+constexpr std::uint64_t kDeviceMemory = 8ull << 30; // address space for devices that are memory
 
 std::string file_backend(const std::string &id, const fs::path &path, std::uint64_t size, const char *sharing)
 {
-    return fmt::format("memory-backend-file,id={},mem-path={},size={},{}", id, escaped(path), size, sharing);
+    return fmt::format("memory-backend-file,id={},mem-path={},size={},{}", id, escape_commas(path), size, sharing);
+}
+
+// The mailbox, the port by which the guest stops itself, and a console that never makes it wait:
+// a device that interrupts the guest when the host pleases would end at another instruction each time.
+std::vector<std::string> recording_arguments(const MachinePlan &plan)
+{
+    return {"-action",
+            "panic=pause",
+            "-device",
+            fmt::format("pvpanic,ioport={}", agent::kStopPort),
+            "-object",
+            file_backend("mailbox", plan.mailbox_file, agent::kMailboxBytes, "share=on"),
+            "-device",
+            fmt::format("virtio-pmem-pci,memdev=mailbox,memaddr={:#x}", agent::kMailboxAddress),
+            "-chardev",
+            fmt::format("file,id=console,path={}", escape_commas(plan.console_file)),
+            "-serial",
+            "chardev:console"};
 }
 
 } // namespace
@@ -72,12 +82,11 @@ std::string kernel_command_line(const GuestConfig &config)
     // pairs, and emulation need not emulate speculation barriers.
     std::string line = "console=ttyS0 quiet panic=-1 nokaslr mitigations=off audit=0";
     line += fmt::format(" fencepost.pm_devices={}", config.pm.size());
-    std::uint64_t address = kPmBase;
-    for (const PmConfig &device : config.pm) {
-        if (device.attach == PmAttach::e820)
-            line += fmt::format(" memmap={}!{:#x}", format_size(device.size), address);
-        address += device.size;
-    }
+    if (config.recording)
+        line += " fencepost.recording";
+    for (std::size_t i = 0; i < config.pm.size(); ++i)
+        if (config.pm[i].attach == PmAttach::e820)
+            line += fmt::format(" memmap={}!{:#x}", format_size(config.pm[i].size), pm_base(config, i));
     if (!config.kernel_arguments.empty())
         line += " " + config.kernel_arguments;
     return line;
@@ -106,7 +115,10 @@ std::vector<std::string> memory_arguments(const MachinePlan &plan)
         // RAM ends where PM must not begin: all of the first node is below 4 GiB, so the nodes
         // of PM follow each other from 4 GiB on.
         add({"-machine", fmt::format("max-ram-below-4g={}", config.ram)});
-        add({"-m", fmt::format("{}M", (config.ram + pm_total) >> 20)});
+        std::string size = fmt::format("{}M", (config.ram + pm_total) >> 20);
+        if (config.recording) // room for the mailbox
+            size += fmt::format(",slots=1,maxmem={}M", (config.ram + pm_total + kDeviceMemory) >> 20);
+        add({"-m", size});
         add({"-numa", fmt::format("node,memdev=ram,cpus=0-{}", config.cpus - 1)});
     } else {
         add({"-machine", fmt::format("memory-backend=ram{}", config.pm.empty() ? "" : ",nvdimm=on")});
@@ -147,6 +159,14 @@ std::vector<std::string> qemu_command(const QemuProgram &qemu, const MachinePlan
     add({"-kernel", plan.kernel.string(), "-initrd", plan.initrd.string()});
     add({"-append", kernel_command_line(config)});
 
+    if (config.recording) {
+        add(recording_arguments(plan));
+        add({"-chardev", fmt::format("socket,id=qmp,fd={}", fds.qmp), "-mon", "chardev=qmp,mode=control"});
+        if (plan.restore)
+            add({"-incoming", "defer"});
+        add(plan.extra_arguments);
+        return command;
+    }
     auto socket = [&](const char *id, int fd) {
         add({"-chardev", fmt::format("socket,id={},fd={}", id, fd)});
     };
@@ -166,6 +186,14 @@ std::vector<std::string> qemu_command(const QemuProgram &qemu, const MachinePlan
         add({"-incoming", "defer"});
     add(plan.extra_arguments);
     return command;
+}
+
+std::string escape_commas(const fs::path &path)
+{
+    std::string text;
+    for (char c : path.string())
+        text += c == ',' ? std::string(",,") : std::string(1, c);
+    return text;
 }
 
 std::string quoted(const std::vector<std::string> &command)

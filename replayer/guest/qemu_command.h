@@ -45,6 +45,9 @@ struct ChannelFds {
 
 std::vector<std::string> qemu_command(const QemuProgram &qemu, const MachinePlan &plan, const ChannelFds &fds);
 
+// A comma in an option's value is doubled (QEMU's own rule).
+std::string escape_commas(const std::filesystem::path &path);
+
 // A command line as one would type it.
 std::string quoted(const std::vector<std::string> &command);
 

@@ -28,11 +28,13 @@ QemuMachine::QemuMachine(const QemuProgram &qemu, const MachinePlan &plan, Deadl
         return std::move(ours);
     };
     Fd qmp = connect(numbers.qmp);
-    channels_.control_virtio = connect(numbers.control_virtio);
-    channels_.control_serial = connect(numbers.control_serial);
-    channels_.log_virtio = connect(numbers.log_virtio);
-    channels_.log_serial = connect(numbers.log_serial);
-    channels_.console = connect(numbers.console);
+    if (!plan.config.recording) {
+        channels_.control_virtio = connect(numbers.control_virtio);
+        channels_.control_serial = connect(numbers.control_serial);
+        channels_.log_virtio = connect(numbers.log_virtio);
+        channels_.log_serial = connect(numbers.log_serial);
+        channels_.console = connect(numbers.console);
+    }
     options.fds[1] = stderr_.get();
     options.fds[2] = stderr_.get();
     const std::vector<std::string> command = qemu_command(qemu, plan, numbers);
@@ -56,6 +58,15 @@ Channels QemuMachine::take_channels()
 json QemuMachine::execute(const std::string &command, const json &arguments, Deadline deadline)
 {
     return monitor_->execute(command, arguments, deadline);
+}
+
+std::size_t QemuMachine::stop_count()
+{
+    monitor_->drain();
+    std::size_t count = 0;
+    for (const json &event : monitor_->events())
+        count += event.value("event", "") == "STOP";
+    return count;
 }
 
 std::optional<MachineEnd> QemuMachine::poll_end()

@@ -24,6 +24,14 @@ public:
     std::string last_words() override;
 
     pid_t pid() const { return process_->pid(); }
+    // Readable when QEMU has something to say.
+    int monitor_fd() const { return monitor_->fd(); }
+    // How often the machine has stopped so far, by itself or because it was told to.
+    std::size_t stop_count();
+    // False: it still runs at the deadline.
+    bool wait_end(Deadline deadline) { return process_->wait(deadline).has_value(); }
+    // How QEMU ended; nothing while it runs.
+    std::optional<ProcessEnd> process_end() { return process_->poll_end(); }
 
 private:
     Channels channels_;

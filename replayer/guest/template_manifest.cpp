@@ -11,8 +11,6 @@ namespace fencepost::guest {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-namespace {
-
 json config_to_json(const GuestConfig &config)
 {
     json pm = json::array();
@@ -23,6 +21,7 @@ json config_to_json(const GuestConfig &config)
             {"cpus", config.cpus},
             {"accelerator", to_string(config.accelerator)},
             {"clock", to_string(config.clock)},
+            {"recording", config.recording},
             {"kernel_arguments", config.kernel_arguments},
             {"pm", pm}};
 }
@@ -35,6 +34,7 @@ GuestConfig config_from_json(const json &document)
     config.cpus = document.at("cpus");
     config.accelerator = document.at("accelerator") == "kvm" ? Accelerator::kvm : Accelerator::tcg;
     config.clock = document.at("clock") == "icount" ? Clock::icount : Clock::host;
+    config.recording = document.at("recording");
     config.kernel_arguments = document.at("kernel_arguments");
     config.pm.clear();
     for (const json &device : document.at("pm"))
@@ -42,6 +42,8 @@ GuestConfig config_from_json(const json &document)
             {device.at("size"), device.at("attach") == "e820" ? PmAttach::e820 : PmAttach::nvdimm});
     return config;
 }
+
+namespace {
 
 void check_file(const fs::path &path, const json &manifest, const char *digest_name)
 {
@@ -62,7 +64,7 @@ void write_manifest(const Template &made)
                            {"dax", device.dax},
                            {"physical_start", device.physical_start},
                            {"mode", device.mode}});
-    const json manifest = {{"format", kTemplateFormat},
+    json manifest = {{"format", kTemplateFormat},
                            {"fencepost", FENCEPOST_VERSION},
                            {"key", made.key},
                            {"backend", made.backend},
@@ -75,6 +77,10 @@ void write_manifest(const Template &made)
                            {"boot_seconds", made.boot_seconds},
                            {"ram_digest", file_digest(made.ram_file())},
                            {"state_digest", file_digest(made.state_file())}};
+    if (made.config.recording) {
+        manifest["kallsyms_digest"] = file_digest(made.kallsyms_file());
+        manifest["modules_digest"] = file_digest(made.modules_file());
+    }
     write_file(made.directory / "manifest.json", manifest.dump(2) + "\n");
 }
 
@@ -92,6 +98,10 @@ Template open_template(const fs::path &directory)
         found.backend = manifest.at("backend");
         found.qemu = manifest.at("qemu");
         found.config = config_from_json(manifest.at("config"));
+        if (found.config.recording) {
+            check_file(found.kallsyms_file(), manifest, "kallsyms_digest");
+            check_file(found.modules_file(), manifest, "modules_digest");
+        }
         found.image_digest = manifest.at("image_digest");
         found.kernel_release = manifest.at("kernel_release");
         found.channel = manifest.at("channel") == "serial" ? ChannelKind::serial : ChannelKind::virtio;

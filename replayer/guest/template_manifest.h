@@ -9,13 +9,17 @@
 
 namespace fencepost::guest {
 
-constexpr const char *kTemplateFormat = "1";
+constexpr const char *kTemplateFormat = "2";
 
 // Into `made.directory`, with the digests of the files there.
 void write_manifest(const Template &made);
 
 // Throws a guest error that says what is wrong with a damaged, foreign or unfinished template.
 Template open_template(const std::filesystem::path &directory);
+
+nlohmann::json config_to_json(const GuestConfig &config);
+// Throws a json::exception for what config_to_json() did not make.
+GuestConfig config_from_json(const nlohmann::json &document);
 
 // Empty: the QEMU, the image and the fencepost of today would make the same.
 std::string why_stale(const Template &known, const images::ImageStore &images);

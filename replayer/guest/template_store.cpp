@@ -55,7 +55,7 @@ void freeze(Machine &machine, const fs::path &state_file)
     }
 }
 
-void thaw(Machine &machine, const fs::path &state_file, Deadline deadline)
+void load_state(Machine &machine, const fs::path &state_file, Deadline deadline)
 {
     ignore_shared_memory(machine, deadline);
     machine.execute("migrate-incoming", {{"uri", "file:" + state_file.string()}}, deadline);
@@ -65,6 +65,11 @@ void thaw(Machine &machine, const fs::path &state_file, Deadline deadline)
             break;
         wait_or_interrupt(kPollStep);
     }
+}
+
+void thaw(Machine &machine, const fs::path &state_file, Deadline deadline)
+{
+    load_state(machine, state_file, deadline);
     machine.execute("cont", json::object(), deadline);
 }
 
@@ -163,8 +168,16 @@ Template TemplateStore::build(const GuestConfig &config, const std::string &key,
     made.directory = unfinished.path();
     make_ram_file(made.ram_file(), config.ram);
     Hello hello;
-    const std::unique_ptr<Guest> guest =
-        boot(config, made.ram_file(), pm_files, Deadline::after(kBootTime), &hello);
+    std::unique_ptr<Guest> guest;
+    std::unique_ptr<Machine> recording_machine;
+    if (config.recording) {
+        MachinePlan booted = plan(config, made.ram_file(), pm_files);
+        booted.mailbox_file = scratch.path() / "mailbox";
+        booted.console_file = scratch.path() / "console";
+        recording_machine = boot_recording(booted, made, hello);
+    } else {
+        guest = boot(config, made.ram_file(), pm_files, Deadline::after(kBootTime), &hello);
+    }
     for (const agent::ModuleFailure &failure : hello.module_failures)
         progress(fmt::format("the guest could not load {}: {}", failure.module, strerror(failure.error_number)));
     if (hello.pm_devices.size() < config.pm.size())
@@ -172,9 +185,11 @@ Template TemplateStore::build(const GuestConfig &config, const std::string &key,
              "the guest's kernel shows {} PM devices of {}; a kernel without NFIT needs pm.attach = \"e820\"",
              hello.pm_devices.size(), config.pm.size());
     made.boot_seconds = watch.seconds();
-    guest->with_agent([](AgentClient &agent) { agent.ping(Deadline::after(kFreezeTime)); });
-    freeze(guest->machine(), made.state_file());
-    guest->machine().execute("quit", json::object(), Deadline::after(kFreezeTime));
+    if (guest)
+        guest->with_agent([](AgentClient &agent) { agent.ping(Deadline::after(kFreezeTime)); });
+    Machine &machine = guest ? guest->machine() : *recording_machine;
+    freeze(machine, made.state_file());
+    machine.execute("quit", json::object(), Deadline::after(kFreezeTime));
 
     made.key = key;
     made.config = config;
@@ -214,6 +229,35 @@ std::unique_ptr<Guest> TemplateStore::restore(const Template &source, const std:
     auto guest = std::make_unique<Guest>(backend_.start(restored, deadline));
     thaw(guest->machine(), source.state_file(), deadline);
     guest->resume_on(source.channel, deadline);
+    return guest;
+}
+
+std::unique_ptr<Machine> TemplateStore::boot_recording(const MachinePlan &plan, Template &made, Hello &hello)
+{
+    const RecordingFiles files = {plan.mailbox_file, plan.console_file};
+    make_mailbox(files.mailbox, "");
+    RecordingGuest guest(backend_.start(plan, Deadline::after(kBootTime)), files);
+    const agent::BootReport report = guest.wait_for_boot(Deadline::after(kBootTime));
+    write_file(made.kallsyms_file(), report.kallsyms);
+    write_file(made.modules_file(), report.modules);
+    hello = report.hello;
+    return guest.release_machine();
+}
+
+std::unique_ptr<RecordingGuest> TemplateStore::restore_recording(const Template &source,
+                                                                 const std::vector<fs::path> &pm_files,
+                                                                 const RecordingFiles &files, Deadline deadline,
+                                                                 const std::vector<std::string> &extra_arguments)
+{
+    CHECK(source.config.recording, "a template of a recording guest");
+    CHECK(pm_files.size() == source.config.pm.size(), "one PM file for each PM device of the template");
+    MachinePlan restored = plan(source.config, source.ram_file(), pm_files);
+    restored.restore = true;
+    restored.mailbox_file = files.mailbox;
+    restored.console_file = files.console;
+    restored.extra_arguments = extra_arguments;
+    auto guest = std::make_unique<RecordingGuest>(backend_.start(restored, deadline), files);
+    load_state(guest->machine(), source.state_file(), deadline);
     return guest;
 }
 

@@ -11,6 +11,7 @@
 
 #include "guest-images/image/image_store.h"
 #include "replayer/guest/guest.h"
+#include "replayer/guest/recording_guest.h"
 
 namespace fencepost::guest {
 
@@ -28,6 +29,9 @@ struct Template {
 
     std::filesystem::path ram_file() const { return directory / "ram"; }
     std::filesystem::path state_file() const { return directory / "state"; }
+    // Of a recording guest: /proc/kallsyms and /proc/modules at the freeze.
+    std::filesystem::path kallsyms_file() const { return directory / "kallsyms"; }
+    std::filesystem::path modules_file() const { return directory / "modules"; }
 };
 
 struct TemplateStatus {
@@ -55,6 +59,13 @@ public:
     std::unique_ptr<Guest> restore(const Template &source, const std::vector<std::filesystem::path> &pm_files,
                                    Deadline deadline, const std::vector<std::string> &extra_arguments = {});
 
+    // A recording guest that stands where its template was frozen: it goes on with resume(). The
+    // mailbox holds its job already.
+    std::unique_ptr<RecordingGuest> restore_recording(const Template &source,
+                                                      const std::vector<std::filesystem::path> &pm_files,
+                                                      const RecordingFiles &files, Deadline deadline,
+                                                      const std::vector<std::string> &extra_arguments = {});
+
     // Of every backend, sorted by key.
     static std::vector<TemplateStatus> list(const std::filesystem::path &cache);
     // Removes templates that are stale; returns how many.
@@ -66,6 +77,8 @@ public:
 private:
     std::string key_of(const GuestConfig &config) const;
     Template build(const GuestConfig &config, const std::string &key, const Progress &progress);
+    // Leaves a stopped machine, and in `made` what the guest said about itself.
+    std::unique_ptr<Machine> boot_recording(const MachinePlan &plan, Template &made, Hello &hello);
 
     std::filesystem::path cache_;
     images::ImageStore images_;

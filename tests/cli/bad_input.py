@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -21,6 +22,9 @@ def cache_directory():
 
 def make_files(directory):
     (directory / "text").write_text("this is not what you are looking for\n" * 200)
+    foreign = sqlite3.connect(directory / "foreign.db")
+    foreign.execute("CREATE TABLE t (x)")
+    foreign.close()
     old_qemu = directory / "old-qemu"
     old_qemu.write_text("#!/bin/sh\necho 'QEMU emulator version 7.2.0'\n")
     old_qemu.chmod(0o755)

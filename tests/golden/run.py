@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Runs the commands in *.golden and compares what they say with what the files claim (README.md).
 
-run.py [--update] PROGRAM MAKE_TRACE [FILE.golden...]
+run.py [--update] PROGRAM MAKE_TRACE [NAME...]
+
+The same for pages in docs/ that have a line `<!-- golden: NAME.trace -->`: their ```console blocks.
 """
 
 import difflib
@@ -12,7 +14,10 @@ import subprocess
 import sys
 import tempfile
 
-HERE = pathlib.Path(__file__).parent
+HERE = pathlib.Path(__file__).resolve().parent
+DOCS = HERE.parent.parent / "docs"
+PAGE_TRACE = re.compile(r"^<!-- golden: (\S+) -->$", re.MULTILINE)
+PAGE_BLOCK = re.compile(r"(?<=^```console\n).*?(?=^```$)", re.MULTILINE | re.DOTALL)
 
 
 class Mistake(Exception):
@@ -69,14 +74,14 @@ def run(command, program, directory):
         yield f"? {result.returncode}"
 
 
-def transcript(path, program, make_trace):
-    head, trace, masks, commands = parse(path)
+def answers(name, trace, masks, commands, program, make_trace):
+    """The transcript of commands about one trace."""
     with tempfile.TemporaryDirectory() as directory:
         (pathlib.Path(directory) / "RUN").mkdir()
         made = subprocess.run([make_trace, "-", "RUN/trace.db"], cwd=directory, input=trace, text=True,
                               capture_output=True)
         if made.returncode:
-            raise Mistake(f"{path.name}: {made.stderr.strip()}")
+            raise Mistake(f"{name}: {made.stderr.strip()}")
         said = []
         for command in commands:
             for line in run(command, program, directory):
@@ -84,16 +89,34 @@ def transcript(path, program, make_trace):
                     line = line if line.startswith("$ ") else mask.sub("…", line)
                 said.append(line.rstrip())
             said.append("")
-    text = "\n".join(head).rstrip() + "\n\n" + "\n".join(said).rstrip() + "\n"
-    return text
+    return "\n".join(said).rstrip() + "\n"
+
+
+def transcript(path, program, make_trace):
+    """What the file should say."""
+    if path.suffix == ".md":
+        text = path.read_text()
+        trace = (HERE / PAGE_TRACE.search(text).group(1)).read_text()
+        return PAGE_BLOCK.sub(
+            lambda block: answers(path.name, trace, [],
+                                  [line[2:] for line in block.group().splitlines() if line.startswith("$ ")],
+                                  program, make_trace), text)
+    head, trace, masks, commands = parse(path)
+    return "\n".join(head).rstrip() + "\n\n" + answers(path.name, trace, masks, commands, program, make_trace)
+
+
+def all_files():
+    pages = [page for page in sorted(DOCS.rglob("*.md")) if PAGE_TRACE.search(page.read_text())]
+    return sorted(HERE.glob("*.golden")) + pages
 
 
 def main(arguments):
     update = "--update" in arguments
     program, make_trace, *names = [a for a in arguments if a != "--update"]
     program, make_trace = pathlib.Path(program).resolve(), pathlib.Path(make_trace).resolve()
-    paths = [HERE / pathlib.Path(name).with_suffix(".golden").name for name in names] or sorted(HERE.glob("*.golden"))
+    paths = [path for path in all_files() if not names or path.stem in names]
     failed = 0
+    missing = set(names) - {path.stem for path in paths}
     for path in paths:
         try:
             said = transcript(path, program, make_trace)
@@ -112,9 +135,9 @@ def main(arguments):
             print(f"not ok - {path.name}")
             sys.stdout.writelines(difflib.unified_diff(claimed.splitlines(True), said.splitlines(True),
                                                        "claimed", "said"))
-    if not paths:
-        print("not ok - there is no golden file")
-    sys.exit(1 if failed or not paths else 0)
+    for name in sorted(missing):
+        print(f"not ok - there is no golden file {name}")
+    sys.exit(1 if failed or missing or not paths else 0)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// `fencepost record`: one workload, into a run directory.
+#include <cstdio>
+
+#include <unistd.h>
+
+#include "base/deadline.h"
+#include "base/error.h"
+#include "base/places.h"
+#include "cli/verb.h"
+#include "replayer/record/completeness.h"
+#include "replayer/record/recorder.h"
+#include "replayer/record/run_directory.h"
+#include "replayer/record/run_files.h"
+
+namespace fencepost::cli {
+
+namespace {
+
+using namespace fencepost::record;
+
+struct RecordOptions {
+    std::string spec;
+    std::string run;
+    bool no_stacks = false;
+    bool force = false;
+    bool anywhere = false;
+    bool dry_run = false;
+};
+
+// A line that stands still on a terminal, and one now and then elsewhere.
+class EventCounter {
+public:
+    explicit EventCounter(const Context &context) : quiet_(context.settings.verbose < 0) {}
+    ~EventCounter()
+    {
+        if (shown_)
+            std::fputs("\n", stderr);
+    }
+
+    void show(std::uint64_t events)
+    {
+        if (quiet_)
+            return;
+        if (isatty(2)) {
+            std::fprintf(stderr, "\rrecording: %llu events", static_cast<unsigned long long>(events));
+            shown_ = true;
+        } else if (since_line_.seconds() >= 5) {
+            std::fprintf(stderr, "recording: %llu events\n", static_cast<unsigned long long>(events));
+            since_line_ = {};
+        }
+    }
+
+private:
+    bool quiet_;
+    bool shown_ = false;
+    Stopwatch since_line_;
+};
+
+void print(const RunFiles &files, const RecordResult &result)
+{
+    std::printf("workload   %s\n", result.outcome.c_str());
+    std::printf("events     %llu, %llu of them stores, in %.2f s of guest time\n",
+                static_cast<unsigned long long>(result.event_count), static_cast<unsigned long long>(result.stores),
+                static_cast<double>(result.guest_usec) / 1e6);
+    if (result.complete())
+        std::printf("complete   initial image + stores == PM at the end, byte for byte\n");
+    else
+        std::printf("INCOMPLETE %llu lines of PM are not what the stores left there\n",
+                    static_cast<unsigned long long>(result.differing_lines));
+    std::printf("took       %.2f s to set up, %.2f s to record\n", result.setup_seconds, result.record_seconds);
+    std::printf("run        %s\n", files.directory.c_str());
+}
+
+void run_record(Context &context, const RecordOptions &options)
+{
+    const Spec spec = load_spec(options.spec, options.anywhere ? FilesFrom::anywhere : FilesFrom::spec_directory);
+    auto counter = std::make_unique<EventCounter>(context);
+    RecordProgress progress_to;
+    progress_to.line = [&](const std::string &line) { progress(context, line); };
+    progress_to.events = [&](std::uint64_t events) { counter->show(events); };
+    Recorder recorder(cache_directory(), built_part("qemu-plugin", "fencepost-tracer.so"), progress_to);
+    std::optional<NewRun> run;
+    if (!options.dry_run)
+        run.emplace(options.run, options.force ? Replace::any : Replace::unfinished_only);
+    const RecordInputs inputs = recorder.prepare(spec, !options.no_stacks);
+    if (options.dry_run) {
+        std::printf("%s\n", recorder.command_line(inputs).c_str());
+        return;
+    }
+    const RunFiles &files = run->files();
+    save_inputs(files, inputs);
+    const RecordResult result =
+        recorder.record(inputs, files.trace(), [&](std::size_t device) { return files.final_pm(device); });
+    counter.reset();
+    save_results(files, inputs, result, recorder.template_of(inputs));
+    if (context.settings.json)
+        print_json(summary(files, result));
+    else
+        print(files, result);
+    if (!result.complete()) {
+        const trace::TraceReader reader(files.trace());
+        for (const trace::LineDifference &difference : result.differences)
+            progress(context, describe(difference, reader));
+        fail(ErrorKind::trace, "the recording is not complete: {} lines differ", result.differing_lines);
+    }
+    context.exit_code = result.end == WorkloadEnd::finished ? 0 : 1;
+}
+
+} // namespace
+
+void add_record(CLI::App &app, Context &context)
+{
+    CLI::App *verb = app.add_subcommand("record", "Records a workload in a guest: every store, flush and fence on PM");
+    auto options = std::make_shared<RecordOptions>();
+    verb->add_option("SPEC", options->spec, "What to record (docs/reference/spec.md)")->required();
+    verb->add_option("-o,--output", options->run, "The run directory to make")->required();
+    verb->add_flag("--no-stacks", options->no_stacks, "Do not record the call stack of every event");
+    verb->add_flag("--force", options->force, "Replace a finished recording in the run directory");
+    verb->add_flag("--files-from-anywhere", options->anywhere, "The spec may name files outside of its directory");
+    verb->add_flag("--dry-run", options->dry_run, "Print the QEMU command and record nothing");
+    verb->callback([&context, options] { run_record(context, *options); });
+}
+
+} // namespace fencepost::cli

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// `fencepost verify`: is a run complete, does it repeat, what do its counters say.
+#include "replayer/record/verify.h"
+
+#include <cstdio>
+
+#include "base/error.h"
+#include "base/places.h"
+#include "cli/verb.h"
+
+namespace fencepost::cli {
+
+namespace {
+
+using namespace fencepost::record;
+
+struct VerifyOptions {
+    std::string run;
+    unsigned times = 1;
+};
+
+void print(const VerifyReport &report)
+{
+    std::printf("recording      %s, %llu events%s%s\n", std::string(trace::name_of(report.recording.state)).c_str(),
+                static_cast<unsigned long long>(report.recording.event_count),
+                report.recording.outcome.empty() ? "" : "; workload ", report.recording.outcome.c_str());
+    std::printf("completeness   %s\n", to_string(report.completeness));
+    if (report.differing_lines != 0)
+        std::printf("               %llu lines differ, the first of them:\n",
+                    static_cast<unsigned long long>(report.differing_lines));
+    for (const std::string &difference : report.differences)
+        std::printf("               %s\n", difference.c_str());
+    for (const std::string &change : report.changed)
+        std::printf("changed        %s\n", change.c_str());
+    std::size_t identical = 0;
+    for (const Repetition &repetition : report.repetitions) {
+        identical += repetition.identical();
+        if (!repetition.first_difference.empty())
+            std::printf("               %s\n", repetition.first_difference.c_str());
+    }
+    if (!report.repetitions.empty())
+        std::printf("determinism    %zu of %zu recordings are identical\n", identical, report.repetitions.size());
+    for (const trace::DataQuality &counter : report.counters)
+        if (counter.value != 0)
+            std::printf("%-14s %s = %lld: %s\n", std::string(trace::name_of(counter.severity)).c_str(),
+                        counter.name.c_str(), static_cast<long long>(counter.value), counter.meaning.c_str());
+}
+
+nlohmann::json to_json(const VerifyReport &report)
+{
+    nlohmann::json repetitions = nlohmann::json::array();
+    for (const Repetition &one : report.repetitions)
+        repetitions.push_back({{"identical", one.identical()},
+                               {"same_events", one.same_events},
+                               {"same_effects", one.same_effects},
+                               {"same_final_pm", one.same_final_pm},
+                               {"events", one.event_count},
+                               {"outcome", one.outcome},
+                               {"first_difference", one.first_difference}});
+    nlohmann::json counters = nlohmann::json::array();
+    for (const trace::DataQuality &counter : report.counters)
+        counters.push_back({{"name", counter.name},
+                            {"value", counter.value},
+                            {"severity", trace::name_of(counter.severity)},
+                            {"meaning", counter.meaning}});
+    return {{"state", trace::name_of(report.recording.state)},
+            {"events", report.recording.event_count},
+            {"outcome", report.recording.outcome},
+            {"completeness", to_string(report.completeness)},
+            {"differing_lines", report.differing_lines},
+            {"differences", report.differences},
+            {"changed", report.changed},
+            {"repetitions", repetitions},
+            {"deterministic", report.deterministic()},
+            {"data_quality", counters},
+            {"good", report.good()}};
+}
+
+void run_verify(Context &context, const VerifyOptions &options)
+{
+    const RunFiles files = open_run(options.run);
+    VerifyReport report = verify_trace(files);
+    const bool ended = report.recording.state == trace::RecordingState::complete;
+    if (options.times > 0 && ended) {
+        RecordProgress progress_to;
+        progress_to.line = [&](const std::string &line) { progress(context, line); };
+        Recorder recorder(cache_directory(), built_part("qemu-plugin", "fencepost-tracer.so"), progress_to);
+        verify_repeats(files, recorder, cache_directory(), options.times, report);
+    }
+    if (context.settings.json)
+        print_json(to_json(report));
+    else
+        print(report);
+    if (!ended)
+        fail(ErrorKind::trace, "the recording did not end; the trace is valid up to its {} events",
+             report.recording.event_count);
+    if (report.completeness != Completeness::complete || !report.counters_good())
+        fail(ErrorKind::trace, "the recording is not to be trusted");
+    if (!report.deterministic() && !report.changed.empty())
+        fail(ErrorKind::guest, "the recording does not repeat, but this is not the machine that made it: {}",
+             report.changed.front());
+    if (!report.deterministic())
+        fail(ErrorKind::trace, "the recording does not repeat");
+}
+
+} // namespace
+
+void add_verify(CLI::App &app, Context &context)
+{
+    CLI::App *verb = app.add_subcommand("verify", "Says whether a run is complete, and whether recording it again gives the same");
+    auto options = std::make_shared<VerifyOptions>();
+    verb->add_option("RUN", options->run, "A run directory, or the trace.db in it")->required();
+    verb->add_option("--times", options->times, "How often to record again; 0: only look")
+        ->check(CLI::Range(0u, 1000u))
+        ->capture_default_str();
+    verb->callback([&context, options] { run_verify(context, *options); });
+}
+
+} // namespace fencepost::cli

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// See ops_executor.h. Raw system calls where glibc's wrapper would do more than the one call.
+#include "guest-images/agent/ops_executor.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cpuid.h>
+#include <cstdio>
+#include <cstring>
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "qemu-plugin/marker/fencepost_marker.h"
+
+namespace fencepost::agent {
+
+namespace {
+
+constexpr std::size_t kLine = 64;
+
+struct Map {
+    char *start = nullptr;
+    std::uint64_t length = 0;
+
+    bool contains(std::uint64_t offset, std::uint64_t size) const
+    {
+        return start && offset <= length && size <= length - offset;
+    }
+};
+
+// Executed at -1 and errno like a system call.
+long error(int number)
+{
+    errno = number;
+    return -1;
+}
+
+bool has_clwb()
+{
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & (1u << 24));
+}
+
+void flush_lines(const char *from, const char *to)
+{
+    static const bool clwb = has_clwb();
+    for (const char *line = from - reinterpret_cast<std::uintptr_t>(from) % kLine; line < to; line += kLine) {
+        if (clwb)
+            asm volatile("clwb %0" : : "m"(*line) : "memory");
+        else
+            asm volatile("clflush %0" : : "m"(*line) : "memory");
+    }
+}
+
+class Executor {
+public:
+    explicit Executor(const OpsProgram &program)
+        : program_(program), files_(std::max<std::size_t>(program.file_slots, 1), -1),
+          maps_(std::max<std::size_t>(program.map_slots, 1))
+    {
+    }
+
+    int run()
+    {
+        for (const OpsPhase &phase : program_.phases) {
+            if (phase.threads.size() == 1)
+                run_thread(phase.threads.front());
+            else
+                run_threads(phase);
+            if (failed_)
+                return 1;
+        }
+        return 0;
+    }
+
+private:
+    struct Started {
+        Executor *executor;
+        const OpsThread *thread;
+        pthread_t id;
+    };
+
+    void run_threads(const OpsPhase &phase);
+    void run_thread(const OpsThread &thread);
+    long execute(const Op &op);
+    long execute_on_map(const Op &op, Map &map);
+    std::string bytes(const Op &op, std::uint64_t offset) const;
+
+    const OpsProgram &program_;
+    std::vector<int> files_;
+    std::vector<Map> maps_;
+    std::atomic<bool> failed_ = false;
+};
+
+void Executor::run_threads(const OpsPhase &phase)
+{
+    std::vector<Started> started;
+    started.reserve(phase.threads.size());
+    for (const OpsThread &thread : phase.threads) {
+        started.push_back({this, &thread, {}});
+        const auto entry = [](void *argument) -> void * {
+            const auto *self = static_cast<const Started *>(argument);
+            self->executor->run_thread(*self->thread);
+            return nullptr;
+        };
+        if (pthread_create(&started.back().id, nullptr, entry, &started.back()) != 0) {
+            std::fprintf(stderr, "cannot start a thread\n");
+            failed_ = true;
+            started.pop_back();
+            break;
+        }
+    }
+    for (const Started &one : started)
+        pthread_join(one.id, nullptr);
+}
+
+void Executor::run_thread(const OpsThread &thread)
+{
+    for (const Op &op : thread.ops) {
+        if (failed_)
+            return;
+        if (op.kind == OpKind::checkpoint) {
+            fencepost_checkpoint(op.numbers[0], op.text.c_str());
+            continue;
+        }
+        if (op.marked)
+            fencepost_op_begin(op.number, op.text.c_str());
+        errno = 0;
+        const long result = execute(op);
+        const int error_number = result < 0 ? errno : 0;
+        if (op.marked)
+            fencepost_op_end(op.number, result < 0 ? -error_number : result);
+        if (result < 0 && !op.may_fail) {
+            failed_ = true;
+            std::fprintf(stderr, "line %u: %s: %s\n", op.line, op.text.c_str(), std::strerror(error_number));
+        }
+    }
+}
+
+std::string Executor::bytes(const Op &op, std::uint64_t offset) const
+{
+    if (op.data.literal)
+        return op.data.text;
+    std::string data(op.data.length, '\0');
+    for (std::uint64_t i = 0; i < op.data.length; ++i)
+        data[i] = pattern_byte(op.data.seed, offset + i);
+    return data;
+}
+
+long Executor::execute_on_map(const Op &op, Map &map)
+{
+    switch (op.kind) {
+    case OpKind::map: {
+        if (map.start)
+            return error(EBUSY);
+        void *start = mmap(nullptr, op.numbers[1], PROT_READ | PROT_WRITE, MAP_SHARED, files_[op.slot2],
+                           static_cast<off_t>(op.numbers[0]));
+        if (start == MAP_FAILED)
+            return -1;
+        map = {static_cast<char *>(start), op.numbers[1]};
+        return 0;
+    }
+    case OpKind::store: {
+        const std::string data = bytes(op, op.numbers[0]);
+        if (!map.contains(op.numbers[0], data.size()))
+            return error(ERANGE);
+        std::memcpy(map.start + op.numbers[0], data.data(), data.size());
+        return static_cast<long>(data.size());
+    }
+    case OpKind::flush:
+        if (!map.contains(op.numbers[0], op.numbers[1]))
+            return error(ERANGE);
+        flush_lines(map.start + op.numbers[0], map.start + op.numbers[0] + op.numbers[1]);
+        return 0;
+    case OpKind::fence:
+        asm volatile("sfence" : : : "memory");
+        return 0;
+    case OpKind::msync: {
+        if (!map.contains(op.numbers[0], op.numbers[1]))
+            return error(ERANGE);
+        const std::uint64_t page = op.numbers[0] & ~std::uint64_t{4095};
+        return msync(map.start + page, op.numbers[0] - page + op.numbers[1], MS_SYNC);
+    }
+    default: {
+        const long result = map.start ? munmap(map.start, map.length) : error(EINVAL);
+        map = {};
+        return result;
+    }
+    }
+}
+
+long Executor::execute(const Op &op)
+{
+    if (op.kind >= OpKind::map && op.kind <= OpKind::unmap)
+        return execute_on_map(op, maps_[op.slot]);
+    int &file = files_[op.slot];
+    const char *path = op.path.c_str();
+    const char *path2 = op.path2.c_str();
+    const auto offset = static_cast<off_t>(op.numbers[0]);
+    switch (op.kind) {
+    case OpKind::open:
+        if (file >= 0)
+            return error(EBUSY);
+        file = open(path, static_cast<int>(op.numbers[0]) | O_CLOEXEC, static_cast<mode_t>(op.numbers[1]));
+        return file < 0 ? -1 : 0;
+    case OpKind::close: {
+        const int closed = file;
+        file = -1;
+        return close(closed);
+    }
+    case OpKind::mkdir:
+        return mkdir(path, static_cast<mode_t>(op.numbers[0]));
+    case OpKind::rmdir:
+        return rmdir(path);
+    case OpKind::unlink:
+        return unlink(path);
+    case OpKind::remove:
+        return std::remove(path);
+    case OpKind::rename:
+        if (op.numbers[0] == 0)
+            return rename(path, path2);
+        return syscall(SYS_renameat2, AT_FDCWD, path, AT_FDCWD, path2, op.numbers[0]);
+    case OpKind::link:
+        return link(path, path2);
+    case OpKind::symlink:
+        return symlink(path, path2);
+    case OpKind::truncate:
+        return truncate(path, offset);
+    case OpKind::ftruncate:
+        return ftruncate(file, offset);
+    case OpKind::write: {
+        // The pattern goes by where the bytes land.
+        const off_t at = op.data.literal ? 0 : lseek(file, 0, SEEK_CUR);
+        const std::string data = bytes(op, at < 0 ? 0 : static_cast<std::uint64_t>(at));
+        return write(file, data.data(), data.size());
+    }
+    case OpKind::pwrite: {
+        std::string data = bytes(op, op.numbers[0]);
+        if (!(fcntl(file, F_GETFL) & O_DIRECT))
+            return pwrite(file, data.data(), data.size(), offset);
+        void *aligned = nullptr;
+        if (posix_memalign(&aligned, 4096, std::max<std::size_t>(data.size(), 1)) != 0)
+            return error(ENOMEM);
+        std::memcpy(aligned, data.data(), data.size());
+        const long result = pwrite(file, aligned, data.size(), offset);
+        const int kept = errno;
+        free(aligned);
+        errno = kept;
+        return result;
+    }
+    case OpKind::read:
+    case OpKind::pread: {
+        const std::uint64_t length = op.kind == OpKind::read ? op.numbers[0] : op.numbers[1];
+        std::string data(std::min(length, kOpsDataLimit), '\0');
+        return op.kind == OpKind::read ? read(file, data.data(), data.size())
+                                       : pread(file, data.data(), data.size(), offset);
+    }
+    case OpKind::fallocate:
+        return fallocate(file, static_cast<int>(op.numbers[0]), static_cast<off_t>(op.numbers[1]),
+                         static_cast<off_t>(op.numbers[2]));
+    case OpKind::fsync:
+        return fsync(file);
+    case OpKind::fdatasync:
+        return fdatasync(file);
+    case OpKind::syncfs:
+        return syncfs(file);
+    case OpKind::sync:
+        sync();
+        return 0;
+    case OpKind::chmod:
+        return chmod(path, static_cast<mode_t>(op.numbers[0]));
+    case OpKind::setxattr: {
+        const std::string data = bytes(op, 0);
+        return setxattr(path, path2, data.data(), data.size(), 0);
+    }
+    case OpKind::removexattr:
+        return removexattr(path, path2);
+    default:
+        return error(ENOSYS);
+    }
+}
+
+} // namespace
+
+int execute_ops(const OpsProgram &program)
+{
+    // The pattern and the markers' texts are as written, whatever the caller's umask was.
+    umask(0);
+    return Executor(program).run();
+}
+
+} // namespace fencepost::agent

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// See tracer.h. Here: start, translation and end; what happens while the guest runs is in capture.cpp.
+#include "qemu-plugin/tracer.h"
+
+#include "base/error.h"
+#include "qemu-plugin/plugin.h"
+#include "trace/reader.h"
+
+namespace fencepost::tracer {
+
+namespace {
+
+trace::TraceWriter open_trace(const Options &options, std::vector<trace::Region> &regions)
+{
+    regions = trace::TraceReader(options.trace).regions();
+    if (regions.empty())
+        fail(ErrorKind::trace, "{} names no PM region, so there is nothing to record", options.trace);
+    return trace::TraceWriter::open_prepared(options.trace);
+}
+
+} // namespace
+
+Tracer::Tracer(const Options &options)
+    : options_(options), queue_(open_trace(options, regions_)), physical_(guest_),
+      system_calls_(guest_, processes_), sites_(queue_), stacks_(queue_), recording_(options.recording)
+{
+}
+
+void Tracer::add_vcpu(unsigned vcpu)
+{
+    guest_.find_registers();
+    if (vcpus_.size() <= vcpu)
+        vcpus_.resize(vcpu + 1);
+    vcpus_[vcpu] = std::make_unique<Vcpu>();
+}
+
+void Tracer::translate(qemu_plugin_tb *block)
+{
+    const std::size_t count = qemu_plugin_tb_n_insns(block);
+    for (std::size_t i = 0; i < count; ++i)
+        instrument(qemu_plugin_tb_get_insn(block, i));
+}
+
+void Tracer::instrument(qemu_plugin_insn *instruction)
+{
+    std::array<std::uint8_t, kMaxInstructionBytes> bytes;
+    const std::size_t length = qemu_plugin_insn_data(instruction, bytes.data(), bytes.size());
+    CodePoint &code = code_.at(qemu_plugin_insn_vaddr(instruction), std::span(bytes).first(length));
+    const Instruction &what = code.what;
+    auto on_execution = [&](qemu_plugin_vcpu_udata_cb_t callback, qemu_plugin_cb_flags flags) {
+        qemu_plugin_register_vcpu_insn_exec_cb(instruction, callback, flags, &code);
+    };
+    auto on_access = [&](qemu_plugin_vcpu_mem_cb_t callback, qemu_plugin_mem_rw access) {
+        qemu_plugin_register_vcpu_mem_cb(instruction, callback, QEMU_PLUGIN_CB_NO_REGS, access, &code);
+    };
+
+    if (!what.decoded) {
+        on_execution(callback::undecodable, QEMU_PLUGIN_CB_NO_REGS);
+        on_access(callback::store, QEMU_PLUGIN_MEM_W);
+        return;
+    }
+    if (options_.loads && what.reads_memory)
+        on_access(callback::load, QEMU_PLUGIN_MEM_R);
+    if (what.locked && what.writes_memory)
+        on_access(callback::locked_store, QEMU_PLUGIN_MEM_W);
+    else if (what.writes_memory)
+        on_access(callback::store, QEMU_PLUGIN_MEM_W);
+    if (what.privileged && code.user)
+        return;
+    if (what.flush)
+        on_execution(callback::flush, QEMU_PLUGIN_CB_R_REGS);
+    // Of a locked instruction that cannot touch PM, the fence is all that is left.
+    if (what.fence && !(what.locked && what.writes_memory))
+        on_execution(callback::fence, QEMU_PLUGIN_CB_NO_REGS);
+    if (what.changes_translation)
+        on_execution(callback::translation_change, QEMU_PLUGIN_CB_R_REGS);
+    if (what.marker)
+        on_execution(callback::marker, QEMU_PLUGIN_CB_R_REGS);
+    if (what.transfer == Transfer::syscall && code.user)
+        on_execution(callback::system_call, QEMU_PLUGIN_CB_R_REGS);
+    if (options_.stacks)
+        instrument_stacks(instruction, code);
+    if ((what.transfer == Transfer::sysret || what.transfer == Transfer::iret) && !code.user)
+        on_execution(callback::return_from_kernel, QEMU_PLUGIN_CB_R_REGS);
+}
+
+void Tracer::instrument_stacks(qemu_plugin_insn *instruction, CodePoint &code)
+{
+    const Instruction &what = code.what;
+    auto on_access = [&](qemu_plugin_vcpu_mem_cb_t callback, qemu_plugin_mem_rw access) {
+        qemu_plugin_register_vcpu_mem_cb(instruction, callback, QEMU_PLUGIN_CB_NO_REGS, access, &code);
+    };
+    if (what.transfer == Transfer::call)
+        on_access(callback::call, QEMU_PLUGIN_MEM_W);
+    if (what.transfer == Transfer::ret)
+        on_access(callback::ret, QEMU_PLUGIN_MEM_R);
+    if (what.loads_stack_pointer)
+        on_access(callback::stack_pointer_load, QEMU_PLUGIN_MEM_R);
+    if (what.stack_pointer_source != kNoRegister)
+        qemu_plugin_register_vcpu_insn_exec_cb(instruction, callback::stack_pointer_move, QEMU_PLUGIN_CB_R_REGS, &code);
+}
+
+void Tracer::finish()
+{
+    trace::TraceWriter &writer = queue_.finish();
+    for (const auto &[site, count] : sites_.volatile_flushes())
+        writer.put_volatile_flushes(site, count);
+    using trace::Severity;
+    auto count = [&](const char *name, std::uint64_t value, Severity severity, const char *meaning) {
+        writer.put_data_quality({name, static_cast<std::int64_t>(value), severity, meaning});
+    };
+    count("undecodable_instructions", quality_.undecodable_instructions, Severity::warning,
+          "Instructions were executed that the tracer cannot decode; their stores are recorded, but not whether "
+          "they are non-temporal, flush or fence.");
+    count("untranslated_stores", quality_.untranslated_stores, Severity::error,
+          "Stores were executed whose physical address could not be found; they are missing if they were to PM.");
+    count("untranslated_flushes", quality_.untranslated_flushes, Severity::error,
+          "Flushes were executed whose physical address could not be found; they are missing if they were of PM.");
+    count("malformed_markers", quality_.malformed_markers, Severity::warning,
+          "Marker instructions were executed with a payload that says nothing known; they are left out.");
+    writer.finish(trace::RecordingState::complete, "");
+}
+
+} // namespace fencepost::tracer

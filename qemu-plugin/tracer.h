@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The tracer: what it asks QEMU to be told, and what it makes of it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "qemu-plugin/call_stacks.h"
+#include "qemu-plugin/code_map.h"
+#include "qemu-plugin/event_queue.h"
+#include "qemu-plugin/guest_state.h"
+#include "qemu-plugin/options.h"
+#include "qemu-plugin/physical_memory.h"
+#include "qemu-plugin/process.h"
+#include "qemu-plugin/qemu_plugin_api.h"
+#include "qemu-plugin/system_calls.h"
+#include "qemu-plugin/translation_cache.h"
+#include "trace/records.h"
+
+namespace fencepost::tracer {
+
+struct Vcpu {
+    TranslationCache translations;
+    std::uint64_t address_space = 0; // page-table base; 0 = not known yet
+    Process *process = nullptr;      // that runs there; null = to be looked up
+    CallStacks::Cursor stacks;
+};
+
+// How far the recording can be trusted; stored as data_quality.
+struct Quality {
+    std::uint64_t undecodable_instructions = 0;
+    std::uint64_t untranslated_flushes = 0;
+    std::uint64_t untranslated_stores = 0;
+    std::uint64_t malformed_markers = 0;
+};
+
+// All vCPUs run in one thread of QEMU, and that thread makes every call but the constructor's and
+// finish().
+class Tracer {
+public:
+    explicit Tracer(const Options &options);
+
+    void add_vcpu(unsigned vcpu);
+    void translate(qemu_plugin_tb *block);
+    void finish();
+
+    // What executed code reports, in trace order.
+    void store(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address, CodePoint &code);
+    void locked_store(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address, CodePoint &code);
+    void load(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address, CodePoint &code);
+    void flush(unsigned vcpu, CodePoint &code);
+    void fence(unsigned vcpu, CodePoint &code);
+    void marker(unsigned vcpu, CodePoint &code);
+    void system_call(unsigned vcpu, CodePoint &code);
+    void return_from_kernel(unsigned vcpu, CodePoint &code);
+    void call(unsigned vcpu, std::uint64_t slot, CodePoint &code);
+    void ret(unsigned vcpu, std::uint64_t slot, CodePoint &code);
+    void stack_pointer_move(unsigned vcpu, CodePoint &code);
+    void stack_pointer_load(unsigned vcpu, qemu_plugin_meminfo_t info, CodePoint &code);
+    void translation_change(unsigned vcpu, CodePoint &code);
+    void undecodable(unsigned vcpu, CodePoint &code);
+
+private:
+    std::uint64_t frame_of(Vcpu &cpu, qemu_plugin_meminfo_t info, std::uint64_t address);
+    std::uint64_t find_frame(Vcpu &cpu, qemu_plugin_meminfo_t info, std::uint64_t address);
+    std::uint64_t walk_to_frame(Vcpu &cpu, std::uint64_t address);
+    bool is_pm(std::uint64_t physical) const;
+    void record_store(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address, std::uint64_t frame,
+                      CodePoint &code);
+    void record_split_store(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address, CodePoint &code);
+    void record_fence(unsigned vcpu, CodePoint &code, trace::FenceKind kind);
+    trace::Event new_event(unsigned vcpu, CodePoint &code);
+    void push(const trace::Event &event);
+    void note_system_call(unsigned vcpu, CodePoint &code);
+    void note_return(Vcpu &cpu, const ReturnToUser &back);
+    void push_marker(unsigned vcpu, CodePoint &code, trace::MarkerKind kind, trace::Marker marker);
+    void push_markers(unsigned vcpu, CodePoint &code, const std::vector<NewMarker> &markers);
+    std::uint64_t address_space_of(Vcpu &cpu);
+    Process &process_of(Vcpu &cpu);
+    void instrument(qemu_plugin_insn *instruction);
+    void instrument_stacks(qemu_plugin_insn *instruction, CodePoint &code);
+
+    const Options options_;
+    std::vector<trace::Region> regions_; // before queue_, whose trace they come from
+    EventQueue queue_;
+    std::vector<std::unique_ptr<Vcpu>> vcpus_;
+    GuestState guest_;
+    PhysicalMemory physical_;
+    CodeMap code_;
+    Processes processes_;
+    SystemCalls system_calls_;
+    Sites sites_;
+    CallStacks stacks_;
+    Quality quality_;
+    bool recording_;
+};
+
+} // namespace fencepost::tracer

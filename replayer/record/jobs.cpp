@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// See jobs.h.
+#include "replayer/record/jobs.h"
+
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "replayer/record/ops_parser.h"
+#include "replayer/record/script.h"
+
+namespace fencepost::record {
+
+namespace {
+
+using agent::Job;
+using agent::JobStep;
+using agent::StepKind;
+
+constexpr const char *kSetupScript = "/run/fencepost/setup.sh";
+constexpr const char *kWorkloadScript = "/run/fencepost/workload.sh";
+
+std::vector<agent::JobFile> copied_files(const Spec &spec)
+{
+    std::vector<agent::JobFile> files;
+    for (const CopySpec &copy : spec.copies) {
+        struct stat status;
+        if (stat(copy.from.c_str(), &status) < 0 || !S_ISREG(status.st_mode))
+            fail(ErrorKind::usage, "{} is not a file that can be copied", copy.from.string());
+        if (static_cast<std::uint64_t>(status.st_size) > agent::Mailbox::capacity(agent::MailboxPart::request))
+            fail(ErrorKind::usage, "{} does not fit into the mailbox of a guest", copy.from.string());
+        files.push_back({copy.to, static_cast<std::uint32_t>(status.st_mode & 0777), read_file(copy.from)});
+    }
+    return files;
+}
+
+std::string device_path(const FileSystemSpec &file_system, const std::vector<agent::PmDevice> &devices)
+{
+    if (file_system.device >= devices.size())
+        fail(ErrorKind::guest, "the guest has {} PM devices, the file system is to be on number {}", devices.size(),
+             file_system.device);
+    return "/dev/" + devices[file_system.device].name;
+}
+
+JobStep mount_step(const FileSystemSpec &file_system, const std::string &device, const std::string &options)
+{
+    JobStep step;
+    step.kind = StepKind::mount;
+    step.mount = {device, file_system.mount_point, file_system.type, options};
+    return step;
+}
+
+JobStep unmount_step(const FileSystemSpec &file_system)
+{
+    JobStep step;
+    step.kind = StepKind::unmount;
+    step.mount.target = file_system.mount_point;
+    return step;
+}
+
+JobStep run_step(const Spec &spec, std::vector<std::string> argv)
+{
+    JobStep step;
+    step.command.argv = std::move(argv);
+    step.command.environment = spec.workload.environment;
+    step.command.directory = !spec.workload.directory.empty() ? spec.workload.directory
+                             : spec.file_system               ? spec.file_system->mount_point
+                                                              : "/";
+    step.command.time_limit_ms = spec.workload.time_limit * 1000;
+    return step;
+}
+
+JobStep mkfs_step(const Spec &spec, const FileSystemSpec &file_system, const std::string &device)
+{
+    std::vector<std::string> argv = {file_system.mkfs_program.value_or("mkfs." + file_system.type)};
+    // What ext4 and XFS need to take a small PM device and to have DAX on it.
+    if (!file_system.mkfs_program && file_system.type == "ext4")
+        argv.insert(argv.end(), {"-q", "-F", "-b", "4096"});
+    if (!file_system.mkfs_program && file_system.type == "xfs")
+        argv.insert(argv.end(), {"-q", "-f", "-m", "reflink=0"});
+    argv.insert(argv.end(), file_system.mkfs_options.begin(), file_system.mkfs_options.end());
+    argv.push_back(device);
+    JobStep step = run_step(spec, argv);
+    step.command.directory = std::string("/");
+    if (file_system.type == "xfs") // without these mkfs.xfs refuses less than 300 MB
+        step.command.environment.insert(step.command.environment.end(), {"TEST_DIR=1", "TEST_DEV=1", "QA_CHECK_FS=1"});
+    return step;
+}
+
+} // namespace
+
+Job setup_job(const Spec &spec, const std::vector<agent::PmDevice> &devices)
+{
+    Job job;
+    job.files = copied_files(spec);
+    const bool has_script = !spec.setup_script.empty();
+    const FileSystemSpec *file_system = spec.file_system ? &*spec.file_system : nullptr;
+    if (file_system && file_system->mkfs_program.value_or("default") != "")
+        job.steps.push_back(mkfs_step(spec, *file_system, device_path(*file_system, devices)));
+    // A file system that formats itself at its first mount has that one here too.
+    const bool mounts = file_system && (has_script || file_system->first_mount_options);
+    if (mounts)
+        job.steps.push_back(mount_step(*file_system, device_path(*file_system, devices),
+                                       file_system->first_mount_options.value_or(file_system->mount_options)));
+    if (has_script) {
+        job.files.push_back({kSetupScript, 0755, spec.setup_script});
+        job.steps.push_back(run_step(spec, {"/bin/sh", kSetupScript}));
+        // workload.directory may be what the script makes.
+        job.steps.back().command.directory = file_system ? file_system->mount_point : "/";
+    }
+    if (mounts)
+        job.steps.push_back(unmount_step(*file_system));
+    return job;
+}
+
+void check_workload(const Spec &spec)
+{
+    copied_files(spec);
+    switch (spec.workload.kind) {
+    case WorkloadKind::script:
+        split_script(spec.workload.source);
+        return;
+    case WorkloadKind::program:
+        return;
+    case WorkloadKind::ops:
+        parse_ops(spec.workload.source);
+        return;
+    case WorkloadKind::j_lang:
+        parse_j_lang(spec.workload.source);
+        return;
+    }
+}
+
+std::size_t workload_step(const Spec &spec)
+{
+    return spec.file_system ? 1 : 0;
+}
+
+Job workload_job(const Spec &spec, const std::vector<agent::PmDevice> &devices)
+{
+    Job job;
+    job.recorded = true;
+    job.files = copied_files(spec);
+    if (spec.file_system)
+        job.steps.push_back(mount_step(*spec.file_system, device_path(*spec.file_system, devices),
+                                       spec.file_system->mount_options));
+    const WorkloadSpec &workload = spec.workload;
+    JobStep step;
+    switch (workload.kind) {
+    case WorkloadKind::script: {
+        const std::vector<ScriptCommand> commands = split_script(workload.source);
+        job.files.push_back({kWorkloadScript, 0755, marked_script(commands)});
+        step = run_step(spec, {"/bin/sh", kWorkloadScript});
+        for (const ScriptCommand &command : commands)
+            step.operations.push_back(command.text);
+        break;
+    }
+    case WorkloadKind::program:
+        step = run_step(spec, workload.command);
+        break;
+    case WorkloadKind::ops:
+    case WorkloadKind::j_lang:
+        step = run_step(spec, {});
+        step.kind = StepKind::ops;
+        step.ops = workload.kind == WorkloadKind::ops ? parse_ops(workload.source) : parse_j_lang(workload.source);
+        break;
+    }
+    step.system_calls = workload.system_calls;
+    job.steps.push_back(step);
+    if (workload.unmount)
+        job.steps.push_back(unmount_step(*spec.file_system));
+    return job;
+}
+
+std::string describe(const JobStep &step)
+{
+    switch (step.kind) {
+    case StepKind::run:
+        return step.command.argv.empty() ? "a command" : step.command.argv.front();
+    case StepKind::ops:
+        return "the operations";
+    case StepKind::mount:
+        return fmt::format("mount -t {} -o {}", step.mount.fstype, step.mount.options);
+    case StepKind::unmount:
+        return "umount " + step.mount.target;
+    }
+    return "a step";
+}
+
+} // namespace fencepost::record

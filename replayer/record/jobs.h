@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// From a spec to what a guest is told to do: one job makes the PM that the workload starts from,
+// another is the workload.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "guest-images/agent/job.h"
+#include "guest-images/agent/mailbox.h"
+#include "replayer/record/spec.h"
+
+namespace fencepost::record {
+
+// Formats, mounts, runs the set-up script and unmounts. Nothing of it is recorded.
+agent::Job setup_job(const Spec &spec, const std::vector<agent::PmDevice> &devices);
+// Mounts and runs the workload; recorded from the mount on.
+agent::Job workload_job(const Spec &spec, const std::vector<agent::PmDevice> &devices);
+
+// Throws the usage error that workload_job() would throw.
+void check_workload(const Spec &spec);
+
+// Which step of workload_job() is the workload itself.
+std::size_t workload_step(const Spec &spec);
+
+// What a step does, for messages.
+std::string describe(const agent::JobStep &step);
+
+} // namespace fencepost::record

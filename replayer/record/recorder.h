@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// One recording: PM is made ready in a guest of its own, then another guest, restored from the same
+// template, mounts it and runs the workload under the tracer.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "guest-images/agent/job.h"
+#include "replayer/guest/template_store.h"
+#include "replayer/record/spec.h"
+#include "trace/replay.h"
+
+namespace fencepost::record {
+
+// Everything that decides what a recording holds. Kept with a run, so that it can be made again.
+struct RecordInputs {
+    guest::GuestConfig config;
+    agent::Job setup;
+    agent::Job workload;
+    std::size_t workload_step = 0;
+    std::uint32_t host_time_limit = 600; // seconds
+    std::string spec;                    // its text, for the trace
+    bool stacks = false;
+};
+
+// How the workload ended. All but the last leave a trace of everything up to there.
+enum class WorkloadEnd {
+    finished, // with success
+    failed,   // exit status, signal, or a step before it
+    timed_out, // guest time was over, the agent ended it
+    hung,      // the host's time was over
+    panicked,
+    powered_off,
+    rebooted,
+};
+
+const char *to_string(WorkloadEnd end);
+
+struct RecordResult {
+    WorkloadEnd end = WorkloadEnd::finished;
+    std::string outcome; // the same in words, with details
+    std::uint64_t event_count = 0;
+    std::string event_digest;
+    std::string effect_digest;
+    std::vector<std::string> final_digests; // of PM, by device
+    std::uint64_t differing_lines = 0;      // 0: the recording is complete
+    std::vector<trace::LineDifference> differences; // the first ones
+    std::uint64_t stores = 0;
+    std::uint64_t guest_usec = 0;
+    double setup_seconds = 0;
+    double record_seconds = 0;
+    std::string console;
+    agent::JobReport report; // empty where the guest gave none
+
+    bool complete() const { return differing_lines == 0; }
+};
+
+struct RecordProgress {
+    std::function<void(const std::string &line)> line;
+    std::function<void(std::uint64_t events)> events; // as far as committed
+};
+
+class Recorder {
+public:
+    // `plugin`: the tracer.
+    Recorder(const std::filesystem::path &cache, std::filesystem::path plugin, RecordProgress progress);
+
+    // Builds the image of a spec that has its own, and makes or finds the template.
+    RecordInputs prepare(const Spec &spec, bool stacks);
+    // Into `trace`, a new file; an existing one is replaced. PM that differs from what the trace says
+    // is kept as `final_pm(device)`. Throws for trouble that is not the workload's.
+    RecordResult record(const RecordInputs &inputs, const std::filesystem::path &trace,
+                        const std::function<std::filesystem::path(std::size_t device)> &final_pm);
+
+    // The template that record() starts from.
+    guest::Template template_of(const RecordInputs &inputs);
+    // QEMU's command line of a recording.
+    std::string command_line(const RecordInputs &inputs);
+
+private:
+    std::filesystem::path cache_;
+    std::filesystem::path plugin_;
+    RecordProgress progress_;
+    std::unique_ptr<guest::Backend> backend_;
+    guest::TemplateStore templates_;
+};
+
+// The recording guest's image must be made with the agent of this fencepost: a guest error if not.
+guest::GuestConfig guest_config(const Spec &spec, const std::filesystem::path &cache,
+                                const std::function<void(const std::string &line)> &progress);
+
+} // namespace fencepost::record

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The directory of a run: what is in it, and who may replace it.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "base/files.h"
+
+namespace fencepost::record {
+
+// Names of what a recording leaves; every one may be made again by recording again.
+struct RunFiles {
+    std::filesystem::path directory;
+
+    std::filesystem::path trace() const { return directory / "trace.db"; }
+    std::filesystem::path summary() const { return directory / "record.json"; }
+    std::filesystem::path spec() const { return directory / "spec.toml"; }
+    // What the guest was and what it was told, so that it can be told again.
+    std::filesystem::path inputs() const { return directory / "inputs.json"; }
+    std::filesystem::path setup_job() const { return directory / "setup.job"; }
+    std::filesystem::path workload_job() const { return directory / "workload.job"; }
+    // For names of code.
+    std::filesystem::path kallsyms() const { return directory / "kallsyms.zst"; }
+    std::filesystem::path modules() const { return directory / "modules.txt"; }
+    // What the guest said.
+    std::filesystem::path console() const { return directory / "console.log"; }
+    std::filesystem::path kernel_log() const { return directory / "kernel.log"; }
+    std::filesystem::path output() const { return directory / "output.txt"; }
+    std::filesystem::path errors() const { return directory / "errors.txt"; }
+    // Only of a recording that is not complete: PM as it was at the end.
+    std::filesystem::path final_pm(std::size_t device) const;
+    std::filesystem::path lock() const { return directory / "lock"; }
+};
+
+// RUN, or RUN/trace.db. A usage error if there is none.
+RunFiles open_run(const std::filesystem::path &path);
+
+enum class Replace { unfinished_only, any };
+
+// An empty run directory, held by this process. One that holds an unfinished recording whose
+// recorder is gone starts clean; a finished one is a usage error unless `replace` says otherwise,
+// and a directory that is no run is one always.
+class NewRun {
+public:
+    NewRun(const std::filesystem::path &path, Replace replace);
+    ~NewRun(); // removes the directory again if no trace came into it
+    NewRun(const NewRun &) = delete;
+    NewRun &operator=(const NewRun &) = delete;
+
+    const RunFiles &files() const { return files_; }
+
+private:
+    RunFiles files_;
+    std::optional<FileLock> lock_;
+};
+
+} // namespace fencepost::record

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// See run_files.h.
+#include "replayer/record/run_files.h"
+
+#include "base/error.h"
+#include "replayer/guest/template_manifest.h"
+#include "trace/compression.h"
+
+namespace fencepost::record {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr int kInputsFormat = 1;
+constexpr int kCompressionLevel = 3;
+
+void save_compressed(const std::filesystem::path &path, const std::string &text)
+{
+    const std::vector<std::byte> frame =
+        trace::Compressor(kCompressionLevel).compress(std::as_bytes(std::span(text.data(), text.size())));
+    write_file(path, {reinterpret_cast<const char *>(frame.data()), frame.size()});
+}
+
+} // namespace
+
+void save_inputs(const RunFiles &files, const RecordInputs &inputs)
+{
+    const json document = {{"format", kInputsFormat},
+                           {"guest", guest::config_to_json(inputs.config)},
+                           {"workload_step", inputs.workload_step},
+                           {"host_time_limit", inputs.host_time_limit},
+                           {"stacks", inputs.stacks}};
+    write_file(files.inputs(), document.dump(2) + "\n");
+    write_file(files.setup_job(), agent::encode_job(inputs.setup));
+    write_file(files.workload_job(), agent::encode_job(inputs.workload));
+    write_file(files.spec(), inputs.spec);
+}
+
+RecordInputs load_inputs(const RunFiles &files)
+{
+    const std::string where = files.directory.string();
+    RecordInputs inputs;
+    try {
+        const json document = json::parse(read_file(files.inputs()));
+        if (document.at("format") != kInputsFormat)
+            fail(ErrorKind::trace, "{} was recorded by another version of fencepost", where);
+        inputs.config = guest::config_from_json(document.at("guest"));
+        inputs.workload_step = document.at("workload_step");
+        inputs.host_time_limit = document.at("host_time_limit");
+        inputs.stacks = document.at("stacks");
+        inputs.spec = read_file(files.spec());
+        if (!agent::decode_job(read_file(files.setup_job()), inputs.setup) ||
+            !agent::decode_job(read_file(files.workload_job()), inputs.workload))
+            fail(ErrorKind::trace, "the jobs of {} are damaged", where);
+        guest::validate(inputs.config);
+    } catch (const json::exception &) {
+        fail(ErrorKind::trace, "inputs.json of {} is damaged", where);
+    } catch (const Error &error) {
+        if (error.kind() == ErrorKind::interrupted || error.kind() == ErrorKind::trace)
+            throw;
+        fail(ErrorKind::trace, "{} cannot be recorded again: {}", where, error.what());
+    }
+    return inputs;
+}
+
+json summary(const RunFiles &files, const RecordResult &result)
+{
+    return {{"run", files.directory.string()},
+            {"end", to_string(result.end)},
+            {"outcome", result.outcome},
+            {"events", result.event_count},
+            {"stores", result.stores},
+            {"event_digest", result.event_digest},
+            {"effect_digest", result.effect_digest},
+            {"final_digests", result.final_digests},
+            {"complete", result.complete()},
+            {"differing_lines", result.differing_lines},
+            {"guest_seconds", static_cast<double>(result.guest_usec) / 1e6},
+            {"setup_seconds", result.setup_seconds},
+            {"record_seconds", result.record_seconds}};
+}
+
+void save_results(const RunFiles &files, const RecordInputs &inputs, const RecordResult &result,
+                  const guest::Template &source)
+{
+    const agent::JobReport &report = result.report;
+    save_compressed(files.kallsyms(), report.kallsyms.empty() ? read_file(source.kallsyms_file()) : report.kallsyms);
+    write_file(files.modules(), report.modules.empty() ? read_file(source.modules_file()) : report.modules);
+    write_file(files.console(), result.console);
+    write_file(files.kernel_log(), report.kernel_log);
+    const bool ran = inputs.workload_step < report.steps.size();
+    write_file(files.output(), ran ? report.steps[inputs.workload_step].run.output : "");
+    write_file(files.errors(), ran ? report.steps[inputs.workload_step].run.errors : "");
+    // Last: a run with a summary has everything.
+    write_file(files.summary(), summary(files, result).dump(2) + "\n");
+}
+
+} // namespace fencepost::record

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What a run keeps beside its trace: how to record it again, and what the guest said.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "replayer/record/recorder.h"
+#include "replayer/record/run_directory.h"
+
+namespace fencepost::record {
+
+// Before the recording, so that one that is killed can be looked into.
+void save_inputs(const RunFiles &files, const RecordInputs &inputs);
+// A trace error if they are missing or damaged.
+RecordInputs load_inputs(const RunFiles &files);
+
+// After it: console, kernel log, outputs, kernel symbols and the summary.
+void save_results(const RunFiles &files, const RecordInputs &inputs, const RecordResult &result,
+                  const guest::Template &source);
+
+// The summary: record.json, and what `fencepost record --json` prints.
+nlohmann::json summary(const RunFiles &files, const RecordResult &result);
+
+} // namespace fencepost::record
