@@ -18,6 +18,15 @@ std::uint64_t masked(std::uint64_t value, unsigned size)
     return size == 8 ? value : value & ((std::uint64_t{1} << size * 8) - 1);
 }
 
+// As it is in memory.
+qemu_plugin_mem_value stored_value(qemu_plugin_meminfo_t info, unsigned size, const CodePoint &code)
+{
+    qemu_plugin_mem_value value = qemu_plugin_mem_get_value(info);
+    if (code.what.swaps_bytes) [[unlikely]]
+        value.data.u64 = __builtin_bswap64(value.data.u64) >> (64 - size * 8);
+    return value;
+}
+
 } // namespace
 
 bool Tracer::is_pm(std::uint64_t physical) const
@@ -118,7 +127,7 @@ void Tracer::record_store(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64
         quality_.untranslated_stores += frame == TranslationCache::kUnknown;
         return;
     }
-    const qemu_plugin_mem_value value = qemu_plugin_mem_get_value(info);
+    const qemu_plugin_mem_value value = stored_value(info, size, code);
     trace::Event event = new_event(vcpu, code);
     event.address = frame | offset;
     event.size = static_cast<std::uint8_t>(size);
@@ -137,7 +146,7 @@ void Tracer::record_store(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64
 void Tracer::record_split_store(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address, CodePoint &code)
 {
     const unsigned size = 1u << qemu_plugin_mem_size_shift(info);
-    const qemu_plugin_mem_value value = qemu_plugin_mem_get_value(info);
+    const qemu_plugin_mem_value value = stored_value(info, size, code);
     std::uint8_t bytes[16];
     std::memcpy(bytes, &value.data, sizeof bytes);
     const unsigned first = static_cast<unsigned>(kPageBytes - (address & kPageMask));

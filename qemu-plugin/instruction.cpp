@@ -280,6 +280,7 @@ Instruction decode(std::span<const std::uint8_t> bytes)
         return result;
     result.decoded = true;
     result.marker = is_marker(bytes);
+    result.swaps_bytes = decoded.instruction.mnemonic == ZYDIS_MNEMONIC_MOVBE;
     result.nt_store = nt_store_kind(decoded.instruction.mnemonic);
     result.flush = flush_kind(decoded.instruction, bytes);
     result.fence = fence_kind(decoded);

@@ -35,6 +35,7 @@ struct Instruction {
     // Whether a memory callback will come, and could be about PM.
     bool writes_memory = false;
     bool reads_memory = false;
+    bool swaps_bytes = false; // QEMU then reports the value as it was before
     std::optional<trace::NtStoreKind> nt_store;
     std::optional<trace::FlushKind> flush; // with `operand`, except for the flushes of everything
     MemoryOperand operand;

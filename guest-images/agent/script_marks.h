@@ -15,7 +15,7 @@ inline constexpr const char *kMarkedPipe = "/run/fencepost/marked"; // a line wh
 // function that returns another status than 0 would end the script.
 inline constexpr const char *kMarkFunctions =
     "fencepost_mark() {\n"
-    "  echo \"$1\" >/run/fencepost/mark; read fencepost_line </run/fencepost/marked\n"
+    "  echo \"$1\" >/run/fencepost/mark; read fencepost_line </run/fencepost/marked || :\n"
     "  case $- in *e*) return 0 ;; esac; return $2\n"
     "}\n"
     "fencepost_begin() { set -- $1 $?; fencepost_mark \"b $1\" $2; }\n"

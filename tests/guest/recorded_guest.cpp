@@ -37,6 +37,7 @@ RecordedGuest::RecordedGuest(World &world, const fs::path &directory, const Reco
         make_file_system(pm_, device, request.file_system);
     region_ = {.id = 1, .name = "pmem0", .base = kPmBase, .size = device.size, .file = pm_.filename()};
     prepare_trace(trace_, region_, pm_);
+    prepared_bytes_ = fs::file_size(trace_);
     const std::string plugin = fmt::format("{},trace={}{}", tracer_plugin().string(), trace_.string(),
                                            request.plugin_options);
     guest_ = world.store().restore(world.source(), {pm_}, soon(), {"-plugin", plugin});
@@ -63,6 +64,14 @@ trace::Comparison RecordedGuest::compare() const
     const std::string actual = read_file(pm_);
     const std::vector<std::span<const std::byte>> actuals = {std::as_bytes(std::span(actual))};
     return compare_images(reader, images, actuals);
+}
+
+void put_program(Guest &guest, const fs::path &file, const std::string &path)
+{
+    const auto answer = guest.with_agent(
+        [&](AgentClient &agent) { return agent.write_whole_file(path, read_file(file), 0755, soon()); });
+    if (!answer)
+        fail(ErrorKind::guest, "{}", answer.message());
 }
 
 void mount_pm(Guest &guest, const std::string &file_system)

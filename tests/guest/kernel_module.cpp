@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// See kernel_module.h. The headers come in three packages that expect to be in /usr; here they are
+// unpacked in the cache, and a tree of links brings them together.
+#include "tests/guest/kernel_module.h"
+
+#include "base/child_process.h"
+#include "base/error.h"
+#include "base/files.h"
+#include "base/places.h"
+#include "guest-images/image/package_store.h"
+
+namespace fencepost::guest {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// Links to everything in `from` that is not in `to` yet.
+void link_all(const fs::path &from, const fs::path &to)
+{
+    fs::create_directories(to);
+    for (const fs::directory_entry &entry : fs::directory_iterator(from))
+        if (!fs::exists(fs::symlink_status(to / entry.path().filename())))
+            fs::create_symlink(entry.path(), to / entry.path().filename());
+}
+
+fs::path only_directory_in(const fs::path &directory, const std::string &prefix)
+{
+    for (const fs::directory_entry &entry : fs::directory_iterator(directory))
+        if (entry.path().filename().string().starts_with(prefix))
+            return entry.path();
+    fail(ErrorKind::guest, "there is no {}* in {}", prefix, directory.string());
+}
+
+// 6.1.0-54-cloud-amd64 has its headers beside 6.1.0-54-common, and its tools in linux-kbuild-6.1.
+struct HeaderNames {
+    explicit HeaderNames(const std::string &release)
+        : own("linux-headers-" + release),
+          common("linux-headers-" + release.substr(0, release.find('-', release.find('-') + 1)) + "-common"),
+          tools("linux-kbuild-" + release.substr(0, release.find('.', release.find('.') + 1)))
+    {
+    }
+    std::string own;
+    std::string common;
+    std::string tools;
+};
+
+fs::path make_header_tree(const HeaderNames &names, const fs::path &root)
+{
+    const images::PackageStore store(cache_directory() / "packages", [](const std::string &) {});
+    const std::vector<images::Package> packages = store.fetch({names.own, names.common, names.tools}, true);
+    const fs::path tools = only_directory_in(packages.at(2).tree / "usr/lib", "linux-kbuild");
+    for (std::size_t i = 0; i < 2; ++i) {
+        const images::Package &package = packages.at(i);
+        const fs::path target = root / package.name;
+        fs::create_directories(target);
+        fs::create_symlink(tools / "scripts", target / "scripts");
+        fs::create_symlink(tools / "tools", target / "tools");
+        if (package.name == names.own)
+            write_file(target / "Makefile", fmt::format("include {}/Makefile\n", (root / names.common).string()));
+        link_all(package.tree / "usr/src" / package.name, target);
+    }
+    return root / names.own;
+}
+
+} // namespace
+
+fs::path build_kernel_module(const std::string &kernel_release, const std::vector<fs::path> &sources,
+                             const fs::path &directory)
+{
+    const fs::path headers = make_header_tree(HeaderNames(kernel_release), directory / "headers");
+    const fs::path work = directory / "module";
+    fs::create_directories(work);
+    for (const fs::path &source : sources)
+        fs::copy_file(source, work / source.filename(), fs::copy_options::overwrite_existing);
+    const std::string name = sources.at(0).stem();
+    write_file(work / "Kbuild", fmt::format("obj-m := {}.o\nccflags-y := -Wno-declaration-after-statement\n", name));
+    const CommandResult result =
+        run_command({find_program("make").value().string(), "-s", "-C", headers.string(), "M=" + work.string(), "modules"},
+                    {.deadline = Deadline::after(std::chrono::minutes(3))});
+    const fs::path module = work / (name + ".ko");
+    if (!result.success() || !fs::exists(module))
+        fail(ErrorKind::guest, "the module {} cannot be built: {}{}", name, result.output, result.errors);
+    return module;
+}
+
+} // namespace fencepost::guest

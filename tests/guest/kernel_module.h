@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// A kernel module built for the guest's kernel, with the headers that Debian ships for it.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace fencepost::guest {
+
+// `sources` are copied to `directory`; the first is NAME.c and becomes directory/NAME.ko. Throws what the
+// compiler said if it cannot be built.
+std::filesystem::path build_kernel_module(const std::string &kernel_release,
+                                          const std::vector<std::filesystem::path> &sources,
+                                          const std::filesystem::path &directory);
+
+} // namespace fencepost::guest
