@@ -15,6 +15,8 @@ void run_states(const StatesOptions &options, const Context &context)
 {
     if ((!options.show.empty()) + (!options.to_export.empty()) + options.list > 1)
         fail(ErrorKind::usage, "--list, --show and --export exclude each other");
+    if (options.limit == 0)
+        fail(ErrorKind::usage, "--limit 0 would list nothing");
     const trace::TraceReader reader(trace_of(options.run));
     if (!options.show.empty())
         show_state(reader, options.show, context);
@@ -51,8 +53,7 @@ void add_states(CLI::App &app, Context &context)
                      "(2 or more), off")
         ->capture_default_str();
     verb->add_option("--after", options->after, "Goes on behind this state");
-    verb->add_option("--limit", options->limit, "Stops after so many states")
-        ->check(CLI::PositiveNumber);
+    verb->add_option("--limit", options->limit, "Stops after so many states");
     verb->add_option("--index", options->index,
                      "Keeps images and their origins in this SQLite file");
     verb->add_flag("--epochs", options->epochs, "Also a row for each epoch");

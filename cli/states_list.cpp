@@ -24,6 +24,11 @@ std::string text_of(const states::StateCount &count)
     return count.exact ? fmt::format("{}", *count.exact) : fmt::format("2^{:.1f}", count.log2);
 }
 
+std::string counted(std::uint64_t count, const char *what)
+{
+    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
 json to_json(const states::StateCount &count)
 {
     return {{"exact", count.exact ? json(*count.exact) : json()}, {"log2", count.log2}};
@@ -76,7 +81,7 @@ public:
         ++states_;
         if (options_.list)
             print(state, identity, added);
-        return options_.limit == 0 || states_ < options_.limit;
+        return states_ < options_.limit;
     }
 
     void epoch(const states::EpochCount &epoch) override
@@ -198,28 +203,27 @@ json summary_json(const states::WalkOptions &walk, const states::WalkReport &rep
 void print_summary(const states::WalkOptions &walk, const states::WalkReport &report,
                    const Listing &listing)
 {
-    fmt::print("read       {} events, model {}, fences {}\n", report.events, name_of(walk.model),
-               name_of(walk.fences));
+    fmt::print("read       {}, model {}, fences {}\n", counted(report.events, "event"),
+               name_of(walk.model), name_of(walk.fences));
     fmt::print("epochs     {}\n", report.epochs);
     fmt::print("legal      {} states\n", text_of(report.legal));
     if (listing.largest())
-        fmt::print("largest    epoch {}, before event {}: {} states of {} lines in flight\n",
+        fmt::print("largest    epoch {}, before event {}: {} states of {} in flight\n",
                    listing.largest()->point.epoch, listing.largest()->point.seq,
-                   text_of(listing.largest()->legal), listing.largest()->lines);
+                   text_of(listing.largest()->legal), counted(listing.largest()->lines, "line"));
     if (report.failure_points != 0)
-        fmt::print("prefix     {} failure points\n", report.failure_points);
-    fmt::print("generated  {} states by {}{}\n", report.generated, states::text_of(walk.strategies),
-               report.stopped ? ", stopped at the limit" : "");
-    fmt::print("images     {}, and {} duplicates\n", listing.new_images(),
-               report.generated - listing.new_images());
+        fmt::print("prefix     {}\n", counted(report.failure_points, "failure point"));
+    fmt::print("generated  {} by {}{}\n", counted(report.generated, "state"),
+               states::text_of(walk.strategies), report.stopped ? ", stopped at the limit" : "");
+    fmt::print("images     {}, and {}\n", listing.new_images(),
+               counted(report.generated - listing.new_images(), "duplicate"));
     if (report.capped != 0)
-        fmt::print("capped     {} crash points have more states than exhaustive was allowed\n",
-                   report.capped);
+        fmt::print("capped     exhaustive stopped at its cap at {}\n",
+                   counted(report.capped, "crash point"));
     if (report.runs != 0)
-        fmt::print("grouped    {} lines in {} runs at {} crash points, each run as one item "
-                   "(--group off for all "
-                   "states)\n",
-                   report.lines_in_runs, report.runs, report.grouped_crash_points);
+        fmt::print("grouped    {} in {} at {}, each run as one item (--group off for all states)\n",
+                   counted(report.lines_in_runs, "line"), counted(report.runs, "run"),
+                   counted(report.grouped_crash_points, "crash point"));
 }
 
 } // namespace
@@ -252,8 +256,8 @@ void list_states(const trace::TraceReader &reader, const StatesOptions &options,
     json summary = summary_json(walk_with, report, listing);
     if (options.epochs)
         summary["each_epoch"] = listing.epochs();
-    if (options.list)
-        fmt::print("],\n\"summary\": {}}}\n", summary.dump(2));
+    if (options.list) // the rest of the document that was begun
+        fmt::print("],\n{}\n", summary.dump(2).substr(2));
     else
         print_json(summary);
 }

@@ -241,7 +241,7 @@ void show_state(const trace::TraceReader &reader, const std::string &id, const C
                document["legal_architecturally"].get<bool>()
                    ? ""
                    : "; relies on an incidental locked instruction");
-    fmt::print("identity  {}, {} lines differ from the initial image\n",
+    fmt::print("identity  {}; lines that differ from the initial image: {}\n",
                document["identity"].get<std::string>(),
                document["lines_changed"].get<std::uint64_t>());
     for (const json &item : document["items"])

@@ -21,7 +21,7 @@ struct StatesOptions {
     std::string group = "auto";
     std::string after = {};
     std::string index = {};
-    std::uint64_t limit = 0; // 0 = none
+    std::uint64_t limit = UINT64_MAX;
     bool list = false;
     bool epochs = false;
     std::string show = {};
