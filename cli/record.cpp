@@ -9,6 +9,7 @@
 #include "base/places.h"
 #include "cli/verb.h"
 #include "replayer/record/completeness.h"
+#include "replayer/record/names.h"
 #include "replayer/record/recorder.h"
 #include "replayer/record/run_directory.h"
 #include "replayer/record/run_files.h"
@@ -93,7 +94,10 @@ void run_record(Context &context, const RecordOptions &options)
     const RecordResult result =
         recorder.record(inputs, files.trace(), [&](std::size_t device) { return files.final_pm(device); });
     counter.reset();
-    save_results(files, inputs, result, recorder.template_of(inputs));
+    const guest::Template source = recorder.template_of(inputs);
+    save_results(files, inputs, result, source);
+    for (const std::string &note : name_code(files, spec, source, cache_directory()).notes)
+        progress(context, note);
     if (context.settings.json)
         print_json(summary(files, result));
     else

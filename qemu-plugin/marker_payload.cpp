@@ -49,7 +49,8 @@ std::optional<MarkerPayload> decode_marker(const MarkerRegisters &registers, con
             registers.code == FENCEPOST_MARKER_SYSCALLS_ON ? SystemCallSwitch::on : SystemCallSwitch::off;
         return payload;
     }
-    const std::optional<MarkerKind> kind = kind_of(registers.code);
+    payload.shared = registers.code & FENCEPOST_MARKER_SHARED;
+    const std::optional<MarkerKind> kind = kind_of(registers.code & ~std::uint64_t{FENCEPOST_MARKER_SHARED});
     if (!kind || registers.length > FENCEPOST_MARKER_TEXT_MAX)
         return std::nullopt;
     payload.kind = *kind;

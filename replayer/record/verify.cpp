@@ -21,7 +21,33 @@ std::string describe_event(const trace::Event &event)
                        trace::subkind_name(event.kind, event.subkind), event.address, event.size, event.vcpu);
 }
 
-// The first event that is not the same in both; empty: none.
+void check_completeness(const RunFiles &files, const trace::TraceReader &reader, VerifyReport &report)
+{
+    const ReplayedImage replayed(reader);
+    const std::vector<std::string> digests = replayed.digests();
+    bool known = true;
+    bool equal = true;
+    std::vector<fs::path> kept;
+    for (std::size_t i = 0; i < digests.size(); ++i) {
+        const auto &final_digest = replayed.images()[i].region.final_digest;
+        known = known && final_digest;
+        equal = equal && final_digest == digests[i];
+        if (fs::exists(files.final_pm(i)))
+            kept.push_back(files.final_pm(i));
+    }
+    if (!known)
+        return;
+    report.completeness = equal ? Completeness::complete : Completeness::incomplete;
+    if (equal || kept.size() != digests.size())
+        return;
+    const trace::Comparison comparison = replayed.compare(reader, kept);
+    report.differing_lines = comparison.differing_lines;
+    for (const trace::LineDifference &difference : comparison.first)
+        report.differences.push_back(describe(difference, reader));
+}
+
+} // namespace
+
 std::string first_difference(const trace::TraceReader &a, const trace::TraceReader &b)
 {
     trace::EventScan left = a.scan();
@@ -53,33 +79,6 @@ std::string first_difference(const trace::TraceReader &a, const trace::TraceRead
         return fmt::format("the same {} events, then one ends", std::min(a.event_count(), b.event_count()));
     return "";
 }
-
-void check_completeness(const RunFiles &files, const trace::TraceReader &reader, VerifyReport &report)
-{
-    const ReplayedImage replayed(reader);
-    const std::vector<std::string> digests = replayed.digests();
-    bool known = true;
-    bool equal = true;
-    std::vector<fs::path> kept;
-    for (std::size_t i = 0; i < digests.size(); ++i) {
-        const auto &final_digest = replayed.images()[i].region.final_digest;
-        known = known && final_digest;
-        equal = equal && final_digest == digests[i];
-        if (fs::exists(files.final_pm(i)))
-            kept.push_back(files.final_pm(i));
-    }
-    if (!known)
-        return;
-    report.completeness = equal ? Completeness::complete : Completeness::incomplete;
-    if (equal || kept.size() != digests.size())
-        return;
-    const trace::Comparison comparison = replayed.compare(reader, kept);
-    report.differing_lines = comparison.differing_lines;
-    for (const trace::LineDifference &difference : comparison.first)
-        report.differences.push_back(describe(difference, reader));
-}
-
-} // namespace
 
 const char *to_string(Completeness completeness)
 {

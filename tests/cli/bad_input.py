@@ -22,6 +22,17 @@ def cache_directory():
 
 def make_files(directory):
     (directory / "text").write_text("this is not what you are looking for\n" * 200)
+    (directory / "no-workload.toml").write_text("[guest]\ncpus = 1\n")
+    (directory / "typo.toml").write_text('[workload]\nkind = "ops"\ntext = """\nsync\n  dance x\n"""\n')
+    (directory / "field.toml").write_text('[workload]\nkind = "script"\ntext = "true"\n[guest]\ncpu = 2\n')
+    (directory / "outside.toml").write_text('[workload]\nkind = "script"\nfile = "/etc/passwd"\n')
+    (directory / "image.toml").write_text('[workload]\nkind = "script"\ntext = "true"\n[guest]\nimage = "nothing"\n')
+    (directory / "good.toml").write_text('[workload]\nkind = "script"\ntext = "true"\n')
+    (directory / "quote.toml").write_text('[workload]\nkind = "script"\ntext = "echo \'x"\n')
+    (directory / "full").mkdir()
+    (directory / "full/file").write_text("x")
+    (directory / "fake").mkdir()
+    (directory / "fake/trace.db").write_text("not a trace" * 100)
     foreign = sqlite3.connect(directory / "foreign.db")
     foreign.execute("CREATE TABLE t (x)")
     foreign.close()

@@ -61,6 +61,11 @@ TEST(MarkerPayload, SaysWhatTheRegistersSay)
     ASSERT_TRUE(range);
     EXPECT_EQ(range->marker.arguments, (std::vector<std::uint64_t>{0x7000, 4096}));
     EXPECT_EQ(range->marker.number, 0);
+    EXPECT_FALSE(begin->shared);
+    const auto shared = decoded({FENCEPOST_MARKER_OP_BEGIN | FENCEPOST_MARKER_SHARED, 5, 0x1000, 4, 0});
+    ASSERT_TRUE(shared);
+    EXPECT_EQ(shared->kind, trace::MarkerKind::op_begin);
+    EXPECT_TRUE(shared->shared);
     const auto on = decoded({FENCEPOST_MARKER_SYSCALLS_ON, 0, 0, 0, 0});
     ASSERT_TRUE(on);
     EXPECT_EQ(on->system_calls, SystemCallSwitch::on);

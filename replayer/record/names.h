@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Names for the code in a recording, from what is known about its guest.
+#pragma once
+
+#include <filesystem>
+
+#include "analyzer/symbols/symbolize.h"
+#include "replayer/guest/template_store.h"
+#include "replayer/record/run_directory.h"
+#include "replayer/record/spec.h"
+
+namespace fencepost::record {
+
+symbols::SymbolizeReport name_code(const RunFiles &files, const Spec &spec, const guest::Template &source,
+                                   const std::filesystem::path &cache);
+
+} // namespace fencepost::record
