@@ -26,7 +26,10 @@ std::size_t sequence_length(const std::string &bytes, std::size_t at)
     const unsigned first = byte(at);
     if (first < 0x80)
         return first >= 0x20 || first == '\t' || first == '\n' ? 1 : 0;
-    const std::size_t length = first >= 0xc2 && first < 0xe0 ? 2 : (first & 0xf0) == 0xe0 ? 3 : first >= 0xf0 && first < 0xf5 ? 4 : 0;
+    const std::size_t length = first >= 0xc2 && first < 0xe0   ? 2
+                               : first >= 0xe0 && first < 0xf0 ? 3
+                               : first >= 0xf0 && first < 0xf5 ? 4
+                                                               : 0;
     for (std::size_t i = 1; i < length; ++i)
         if ((byte(at + i) & 0xc0) != 0x80)
             return 0;

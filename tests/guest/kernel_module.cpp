@@ -76,7 +76,8 @@ fs::path build_kernel_module(const std::string &kernel_release, const std::vecto
     const std::string name = sources.at(0).stem();
     write_file(work / "Kbuild", fmt::format("obj-m := {}.o\nccflags-y := -Wno-declaration-after-statement\n", name));
     const CommandResult result =
-        run_command({find_program("make").value().string(), "-s", "-C", headers.string(), "M=" + work.string(), "modules"},
+        run_command({find_program("make").value().string(), "-s", "-C", headers.string(), "M=" + work.string(),
+                     "modules"},
                     {.deadline = Deadline::after(std::chrono::minutes(3))});
     const fs::path module = work / (name + ".ko");
     if (!result.success() || !fs::exists(module))

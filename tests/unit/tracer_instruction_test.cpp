@@ -21,7 +21,8 @@ std::string class_of(const Instruction &what)
     if (what.marker)
         return "marker";
     if (what.flush)
-        return fmt::format("flush {}", trace::subkind_name(trace::EventKind::flush, static_cast<std::uint8_t>(*what.flush)));
+        return fmt::format("flush {}",
+                           trace::subkind_name(trace::EventKind::flush, static_cast<std::uint8_t>(*what.flush)));
     std::string text;
     if (what.nt_store)
         text = fmt::format("nt_store {}",

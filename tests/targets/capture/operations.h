@@ -154,9 +154,12 @@ static inline __attribute__((always_inline)) void vector_stores(struct capture *
     STORE(4, "movq %[v], %%xmm0\n vmovd %%xmm0, (%[p])");
     STORE(16, "movq %[v], %%xmm0\n vmovdqu %%xmm0, (%[p])");
     STORE(16, "vmovq %[v], %%xmm0\n vextracti128 $0, %%ymm0, (%[p])");
-    STORE_AS("store", "plain", 32, 16, 0, 0, "vmovq %[v], %%xmm0\n vpbroadcastq %%xmm0, %%ymm0\n vmovdqa %%ymm0, (%[p])");
-    STORE_AS("store", "plain", 32, 16, 0, 7, "vmovq %[v], %%xmm0\n vpbroadcastq %%xmm0, %%ymm0\n vmovdqu %%ymm0, (%[p])");
-    STORE_AS("store", "plain", 32, 16, 0, 40, "vmovq %[v], %%xmm0\n vpbroadcastq %%xmm0, %%ymm0\n vmovups %%ymm0, (%[p])");
+    STORE_AS("store", "plain", 32, 16, 0, 0,
+             "vmovq %[v], %%xmm0\n vpbroadcastq %%xmm0, %%ymm0\n vmovdqa %%ymm0, (%[p])");
+    STORE_AS("store", "plain", 32, 16, 0, 7,
+             "vmovq %[v], %%xmm0\n vpbroadcastq %%xmm0, %%ymm0\n vmovdqu %%ymm0, (%[p])");
+    STORE_AS("store", "plain", 32, 16, 0, 40,
+             "vmovq %[v], %%xmm0\n vpbroadcastq %%xmm0, %%ymm0\n vmovups %%ymm0, (%[p])");
     /* Only elements whose mask is set: all of them here, none after. */
     STORE_AS("store", "plain", 16, 4, 0, 0,
              "vmovq %[v], %%xmm0\n vpcmpeqd %%xmm1, %%xmm1, %%xmm1\n vpmaskmovd %%xmm0, %%xmm1, (%[p])");
@@ -231,8 +234,10 @@ static inline __attribute__((always_inline)) void locked_stores(struct capture *
     LOCKED(8, "lock_rmw", "lock xaddq %[v], (%[p])");
     LOCKED(8, "lock_rmw", "movq (%[p]), %%rax\n lock cmpxchgq %[v], (%[p])");
     LOCKED(8, "lock_rmw", "movq (%[p]), %%rax\n inc %%rax\n lock cmpxchgq %[v], (%[p])");
-    LOCKED(8, "lock_rmw", "movl (%[p]), %%eax\n movl 4(%[p]), %%edx\n mov %k[v], %%ebx\n mov $7, %%ecx\n lock cmpxchg8b (%[p])");
-    LOCKED(16, "lock_rmw", "movq (%[p]), %%rax\n movq 8(%[p]), %%rdx\n mov %[v], %%rbx\n mov $9, %%ecx\n lock cmpxchg16b (%[p])");
+    LOCKED(8, "lock_rmw",
+           "movl (%[p]), %%eax\n movl 4(%[p]), %%edx\n mov %k[v], %%ebx\n mov $7, %%ecx\n lock cmpxchg8b (%[p])");
+    LOCKED(16, "lock_rmw",
+           "movq (%[p]), %%rax\n movq 8(%[p]), %%rdx\n mov %[v], %%rbx\n mov $9, %%ecx\n lock cmpxchg16b (%[p])");
     LOCKED(1, "xchg", "mov %[v], %%rax\n xchgb %%al, (%[p])");
     LOCKED(8, "xchg", "mov %[v], %%rax\n xchgq %%rax, (%[p])");
     LOCKED(4, "xchg", "mov %[v], %%rax\n lock xchgl %%eax, (%[p])");
