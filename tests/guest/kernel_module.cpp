@@ -32,35 +32,32 @@ fs::path only_directory_in(const fs::path &directory, const std::string &prefix)
     fail(ErrorKind::guest, "there is no {}* in {}", prefix, directory.string());
 }
 
-// 6.1.0-54-cloud-amd64 has its headers beside 6.1.0-54-common, and its tools in linux-kbuild-6.1.
-struct HeaderNames {
-    explicit HeaderNames(const std::string &release)
-        : own("linux-headers-" + release),
-          common("linux-headers-" + release.substr(0, release.find('-', release.find('-') + 1)) + "-common"),
-          tools("linux-kbuild-" + release.substr(0, release.find('.', release.find('.') + 1)))
-    {
-    }
-    std::string own;
-    std::string common;
-    std::string tools;
-};
+// What the headers depend on is named differently from one release of Debian to the next.
+std::string dependency(const images::Package &package, const std::string &prefix, const std::string &suffix)
+{
+    for (const std::string &name : package.depends)
+        if (name.starts_with(prefix) && name.ends_with(suffix))
+            return name;
+    fail(ErrorKind::guest, "{} depends on no {}*{}", package.name, prefix, suffix);
+}
 
-fs::path make_header_tree(const HeaderNames &names, const fs::path &root)
+fs::path make_header_tree(const std::string &kernel_release, const fs::path &root)
 {
     const images::PackageStore store(cache_directory() / "packages", [](const std::string &) {});
-    const std::vector<images::Package> packages = store.fetch({names.own, names.common, names.tools}, true);
-    const fs::path tools = only_directory_in(packages.at(2).tree / "usr/lib", "linux-kbuild");
-    for (std::size_t i = 0; i < 2; ++i) {
-        const images::Package &package = packages.at(i);
-        const fs::path target = root / package.name;
+    const images::Package own = store.fetch({"linux-headers-" + kernel_release}, true).at(0);
+    const images::Package common = store.fetch({dependency(own, "linux-headers-", "-common")}, true).at(0);
+    const images::Package kbuild = store.fetch({dependency(own, "linux-kbuild-", "")}, true).at(0);
+    const fs::path tools = only_directory_in(kbuild.tree / "usr/lib", "linux-kbuild");
+    for (const images::Package *package : {&own, &common}) {
+        const fs::path target = root / package->name;
         fs::create_directories(target);
         fs::create_symlink(tools / "scripts", target / "scripts");
         fs::create_symlink(tools / "tools", target / "tools");
-        if (package.name == names.own)
-            write_file(target / "Makefile", fmt::format("include {}/Makefile\n", (root / names.common).string()));
-        link_all(package.tree / "usr/src" / package.name, target);
+        if (package == &own)
+            write_file(target / "Makefile", fmt::format("include {}/Makefile\n", (root / common.name).string()));
+        link_all(package->tree / "usr/src" / package->name, target);
     }
-    return root / names.own;
+    return root / own.name;
 }
 
 } // namespace
@@ -68,7 +65,7 @@ fs::path make_header_tree(const HeaderNames &names, const fs::path &root)
 fs::path build_kernel_module(const std::string &kernel_release, const std::vector<fs::path> &sources,
                              const fs::path &directory)
 {
-    const fs::path headers = make_header_tree(HeaderNames(kernel_release), directory / "headers");
+    const fs::path headers = make_header_tree(kernel_release, directory / "headers");
     const fs::path work = directory / "module";
     fs::create_directories(work);
     for (const fs::path &source : sources)
