@@ -90,7 +90,11 @@ std::string QemuMachine::last_words()
 {
     char buffer[65536];
     const ssize_t got = pread(stderr_.get(), buffer, sizeof buffer, 0);
-    const std::string line = last_line(std::string(buffer, got > 0 ? static_cast<std::size_t>(got) : 0));
+    const std::string text(buffer, got > 0 ? static_cast<std::size_t>(got) : 0);
+    // The tracer names the cause; what QEMU says after it is that a plugin failed.
+    if (const std::size_t tracer = text.find("fencepost-tracer: "); tracer != std::string::npos)
+        return text.substr(tracer, text.find('\n', tracer) - tracer);
+    const std::string line = last_line(text);
     if (!line.empty())
         return line;
     const auto end = process_->poll_end();
