@@ -39,7 +39,8 @@ public:
     trace::TraceWriter &finish();
 
 private:
-    static constexpr std::size_t kBatches = 8;
+    // Enough to go on with while the writer waits for a processor.
+    static constexpr std::size_t kBatches = 64;
 
     void run() noexcept;
     void write(Batch &batch);
