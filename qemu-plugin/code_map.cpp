@@ -37,7 +37,7 @@ std::size_t CodeMap::KeyHash::operator()(const Key &key) const
     return XXH3_64bits_withSeed(key.bytes.data(), key.bytes.size(), key.pc);
 }
 
-CodePoint &CodeMap::at(std::uint64_t pc, std::span<const std::uint8_t> bytes)
+CodePoint &CodeMap::at(std::uint64_t pc, std::span<const std::uint8_t> bytes, const Instruction &what)
 {
     Key key = {pc, {}};
     std::copy(bytes.begin(), bytes.end(), key.bytes.begin());
@@ -47,7 +47,7 @@ CodePoint &CodeMap::at(std::uint64_t pc, std::span<const std::uint8_t> bytes)
         found->pc = pc;
         found->user = !is_kernel_address(pc);
         found->bytes = key.bytes;
-        found->what = decode(bytes);
+        found->what = what;
         found->event = event_of(found->what);
     }
     return *found;

@@ -37,8 +37,9 @@ struct CodePoint {
 
 class CodeMap {
 public:
-    // The same address and bytes are the same code point, however often they are translated.
-    CodePoint &at(std::uint64_t pc, std::span<const std::uint8_t> bytes);
+    // The same address and bytes are the same code point, however often they are translated. `what` is
+    // what decode() makes of the bytes.
+    CodePoint &at(std::uint64_t pc, std::span<const std::uint8_t> bytes, const Instruction &what);
 
 private:
     struct Key {

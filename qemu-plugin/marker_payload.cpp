@@ -2,6 +2,7 @@
 // See marker_payload.h.
 #include "qemu-plugin/marker_payload.h"
 
+#include "qemu-plugin/guest_memory.h"
 #include "qemu-plugin/marker/fencepost_marker.h"
 
 namespace fencepost::tracer {
@@ -38,15 +39,6 @@ std::optional<MarkerKind> kind_of(std::uint64_t code)
     }
 }
 
-// The trace is UTF-8 text for whoever reads it; a guest's bytes need not be.
-std::string printable(std::string text)
-{
-    for (char &c : text)
-        if (static_cast<unsigned char>(c) < 0x20 && c != '\t' && c != '\n')
-            c = '?';
-    return text;
-}
-
 } // namespace
 
 std::optional<MarkerPayload> decode_marker(const MarkerRegisters &registers, const ReadText &read_text)
@@ -57,7 +49,8 @@ std::optional<MarkerPayload> decode_marker(const MarkerRegisters &registers, con
             registers.code == FENCEPOST_MARKER_SYSCALLS_ON ? SystemCallSwitch::on : SystemCallSwitch::off;
         return payload;
     }
-    const std::optional<MarkerKind> kind = kind_of(registers.code);
+    payload.shared = registers.code & FENCEPOST_MARKER_SHARED;
+    const std::optional<MarkerKind> kind = kind_of(registers.code & ~std::uint64_t{FENCEPOST_MARKER_SHARED});
     if (!kind || registers.length > FENCEPOST_MARKER_TEXT_MAX)
         return std::nullopt;
     payload.kind = *kind;
@@ -65,7 +58,7 @@ std::optional<MarkerPayload> decode_marker(const MarkerRegisters &registers, con
         std::optional<std::string> text = read_text(registers.text, registers.length);
         if (!text)
             return std::nullopt;
-        payload.marker.text = printable(std::move(*text));
+        payload.marker.text = as_text(std::move(*text));
     }
     if (*kind == MarkerKind::range)
         payload.marker.arguments = {registers.number, registers.value};

@@ -28,6 +28,7 @@ enum class SystemCallSwitch : std::uint8_t { none, on, off };
 struct MarkerPayload {
     trace::MarkerKind kind = trace::MarkerKind::note;
     SystemCallSwitch system_calls = SystemCallSwitch::none; // not none: no event, `kind` says nothing
+    bool shared = false;  // belongs to no process
     trace::Marker marker; // all but `process`
 };
 

@@ -48,7 +48,7 @@ void Tracer::marker(unsigned vcpu, CodePoint &code)
         system_calls_.switch_off();
     if (payload->system_calls != SystemCallSwitch::none)
         return;
-    if (code.user)
+    if (code.user && !payload->shared)
         payload->marker.process = address_space_of(*vcpus_[vcpu]);
     push_marker(vcpu, code, payload->kind, std::move(payload->marker));
     if (payload->kind == trace::MarkerKind::record_on)

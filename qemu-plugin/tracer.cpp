@@ -41,12 +41,26 @@ void Tracer::translate(qemu_plugin_tb *block)
         instrument(qemu_plugin_tb_get_insn(block, i));
 }
 
+// Most instructions do nothing that is recorded.
+bool Tracer::matters(const Instruction &what) const
+{
+    if (!what.decoded || what.writes_memory || what.flush || what.fence || what.marker || what.changes_translation)
+        return true;
+    const bool stack_pointer = what.loads_stack_pointer || what.stack_pointer_source != kNoRegister;
+    if (options_.stacks && (stack_pointer || what.transfer != Transfer::none))
+        return true;
+    return (options_.loads && what.reads_memory) || what.transfer == Transfer::syscall ||
+           what.transfer == Transfer::sysret;
+}
+
 void Tracer::instrument(qemu_plugin_insn *instruction)
 {
     std::array<std::uint8_t, kMaxInstructionBytes> bytes;
     const std::size_t length = qemu_plugin_insn_data(instruction, bytes.data(), bytes.size());
-    CodePoint &code = code_.at(qemu_plugin_insn_vaddr(instruction), std::span(bytes).first(length));
-    const Instruction &what = code.what;
+    const Instruction what = decode(std::span(bytes).first(length));
+    if (!matters(what))
+        return;
+    CodePoint &code = code_.at(qemu_plugin_insn_vaddr(instruction), std::span(bytes).first(length), what);
     auto on_execution = [&](qemu_plugin_vcpu_udata_cb_t callback, qemu_plugin_cb_flags flags) {
         qemu_plugin_register_vcpu_insn_exec_cb(instruction, callback, flags, &code);
     };

@@ -79,6 +79,7 @@ private:
     void push_markers(unsigned vcpu, CodePoint &code, const std::vector<NewMarker> &markers);
     std::uint64_t address_space_of(Vcpu &cpu);
     Process &process_of(Vcpu &cpu);
+    bool matters(const Instruction &what) const;
     void instrument(qemu_plugin_insn *instruction);
     void instrument_stacks(qemu_plugin_insn *instruction, CodePoint &code);
 

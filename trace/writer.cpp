@@ -137,6 +137,8 @@ void TraceWriter::State::commit(RecordingState recording, std::string_view outco
         .bind(5, outcome)
         .run();
     database.execute("COMMIT");
+    // The pages of a batch are never needed again; kept, they would fill the cache.
+    sqlite3_db_release_memory(database.get());
     in_batch = false;
     batch_bytes = 0;
     since_commit = {};

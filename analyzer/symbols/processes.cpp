@@ -123,6 +123,8 @@ void Processes::add_mapping(std::uint64_t process, const trace::Marker &marker, 
     const std::uint64_t start = marker.arguments[0];
     const std::uint64_t length = marker.arguments[1];
     const std::uint64_t offset = marker.arguments[2];
+    if (marker.text.substr(kMapNote.size()).starts_with('['))
+        return; // [vdso]: in no file
     const std::string path = absolute(marker.text.substr(kMapNote.size()));
     ElfCode *code = store.find(path);
     if (!code)

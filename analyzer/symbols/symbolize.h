@@ -21,9 +21,9 @@ struct SymbolSources {
     // The guest's /proc/kallsyms and /proc/modules: text, or that text compressed with zstd.
     std::filesystem::path kallsyms = {};
     std::filesystem::path modules = {};
-    // The kernel as ELF with debug information, and kernel modules (.ko) with theirs.
+    // The kernel as ELF with debug information. Kernel modules have names, from kallsyms, but no lines:
+    // their debug information would have to be relocated first.
     std::filesystem::path vmlinux = {};
-    std::vector<std::filesystem::path> module_files = {};
     // Where the guest's programs and libraries are, in the order in which they are asked.
     std::vector<GuestFile> files = {};                         // what was copied into the guest
     std::vector<std::filesystem::path> trees = {};             // directories merged into its root

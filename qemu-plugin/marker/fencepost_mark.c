@@ -62,6 +62,7 @@ int main(int argc, char **argv)
     if (is_result && !parse(argv[argc - 1], &result))
         return 2;
     const char *text = verb->last && !is_result ? argv[argc - 1] : NULL;
-    fencepost_mark(verb->code, (uint64_t)number, text, (uint64_t)result);
+    /* Begin and end come from two processes. */
+    fencepost_mark(verb->code | FENCEPOST_MARKER_SHARED, (uint64_t)number, text, (uint64_t)result);
     return 0;
 }

@@ -34,6 +34,8 @@ enum fencepost_marker_code {
     FENCEPOST_MARKER_SYSCALLS_ON = 11,
     FENCEPOST_MARKER_SYSCALLS_OFF = 12
 };
+/* Added to a code: the marker belongs to no process, so that several can mark one operation. */
+#define FENCEPOST_MARKER_SHARED 0x100u
 
 /* rdi: number, or address of a range; rsi, rdx: text and its length; rcx: result, or size of a range. */
 static inline void fencepost_mark(uint64_t code, uint64_t number, const char *text, uint64_t value)

@@ -14,8 +14,6 @@ symbols::SymbolizeReport name_code(const RunFiles &files, const Spec &spec, cons
     symbols::SymbolSources sources;
     sources.kallsyms = files.kallsyms();
     sources.modules = files.modules();
-    for (const std::string &module : spec.guest.module_files)
-        sources.module_files.push_back(module.substr(0, module.find(':')));
     for (const CopySpec &copy : spec.copies)
         sources.files.push_back({copy.to, copy.from});
     sources.trees = spec.guest.initrd_extra;

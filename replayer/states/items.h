@@ -2,6 +2,7 @@
 // What a power failure at one crash point leaves to chance: independent items with their levels.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -51,7 +52,7 @@ struct ItemLevel {
     std::uint32_t item = 0;
     std::uint64_t level = 0;
 
-    bool operator==(const ItemLevel &) const = default;
+    auto operator<=>(const ItemLevel &) const = default;
 };
 
 // The items of a crash point, in the order in which their lines came to be in flight. Numbers of

@@ -13,7 +13,9 @@
 #include "base/deadline.h"
 #include "base/files.h"
 #include "file_system_events.h"
+#include "trace/amendment.h"
 #include "trace/reader.h"
+#include "trace/summary.h"
 #include "trace/writer.h"
 
 namespace fencepost::trace {
@@ -35,6 +37,23 @@ std::size_t peak_mib()
     return 0;
 }
 
+constexpr SiteId kSites = 1000;
+constexpr SiteId kSitesOfAFunction = 8;
+
+void name_functions(const std::filesystem::path &path)
+{
+    TraceAmendment amendment(path);
+    for (SiteId first = 1; first <= kSites; first += kSitesOfAFunction)
+        amendment.put_symbol({.id = first,
+                              .name = "function_" + std::to_string(first),
+                              .module = "kernel",
+                              .address = 0x1000 + first * 4,
+                              .size = kSitesOfAFunction * 4});
+    for (SiteId site = 1; site <= kSites; ++site)
+        amendment.locate_site(site, {.symbol = site - (site - 1) % kSitesOfAFunction});
+    amendment.commit();
+}
+
 double write_trace(const std::filesystem::path &path, std::uint64_t events, FileData data)
 {
     // The same few megabytes over and over would flatter the compressor: fresh events throughout,
@@ -52,8 +71,12 @@ double write_trace(const std::filesystem::path &path, std::uint64_t events, File
         seconds += cpu_seconds() - start;
     }
     const double start = cpu_seconds();
+    for (SiteId site = 1; site <= kSites; ++site)
+        writer.put_site({.id = site, .pc = 0x1000 + site * 4, .module = "kernel"});
     writer.finish(RecordingState::complete, "");
-    return seconds + cpu_seconds() - start;
+    seconds += cpu_seconds() - start;
+    name_functions(path);
+    return seconds;
 }
 
 double scan_trace(const TraceReader &reader, const EventFilter &filter)
@@ -98,7 +121,6 @@ void measure(std::uint64_t millions)
         return;
     const auto middle = reader.event_count() / 2;
     std::uint64_t line = 0;
-    reader.scan({.first_seq = middle, .kinds = kind_bit(EventKind::nt_store)}).next();
     EventScan one = reader.scan({.first_seq = middle, .kinds = kind_bit(EventKind::nt_store)});
     if (one.next())
         line = one.events()[one.all_selected() ? 0 : one.selected()[0]].first_line();
@@ -108,13 +130,23 @@ void measure(std::uint64_t millions)
         {"an untouched line", "SELECT * FROM event WHERE line = " +
                                   std::to_string(FileSystemEvents::kBase / 64 + 2'000'000)},
         {"fences of one site", "SELECT count(*) FROM event WHERE kind = 'fence' AND site = 900"},
+        {"stores per function, epoch",
+         "SELECT epoch, function, stores + nt_stores FROM function_epoch"},
+        {"rows of epoch_site", "SELECT count(*) FROM epoch_site"},
+        {"the same, architectural", "SELECT count(*) FROM epoch_site('architectural')"},
+        {"one epoch of it", "SELECT * FROM function_epoch WHERE epoch = 5"},
         {"count(*)", "SELECT count(*) FROM event"},
         {"count by site", "SELECT site, count(*) FROM event GROUP BY site"},
         {"count by site, counters", "SELECT * FROM site_count"},
         {"sum of values", "SELECT total(number) FROM store"},
     };
-    for (const auto &[name, sql] : queries)
-        std::printf("    %-26s %9.2f ms\n", name, query(reader, sql));
+    for (const auto &row : queries)
+        std::printf("    %-26s %9.2f ms\n", row.first, query(reader, row.second));
+    const Stopwatch watch;
+    const Summary summary = summarise(reader);
+    std::printf("    %-26s %9.2f ms  (%llu epochs)\n", "fencepost info", watch.seconds() * 1000,
+                static_cast<unsigned long long>(summary.epochs));
+    std::printf("    peak memory after the queries %zu MiB\n", peak_mib());
 }
 
 void measure_incompressible()

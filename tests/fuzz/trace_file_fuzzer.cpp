@@ -13,6 +13,7 @@
 #include "base/files.h"
 #include "trace/reader.h"
 #include "trace/replay.h"
+#include "trace/summary.h"
 #include "trace/writer.h"
 
 using namespace fencepost;
@@ -72,6 +73,10 @@ void read_everything(const std::filesystem::path &path)
         reader.connection(),
         "SELECT kind, sum(number), max(value) FROM event WHERE line > 16384 GROUP BY kind");
     while (query.step()) {
+    }
+    summarise(reader);
+    Statement epochs(reader.connection(), "SELECT * FROM epoch_site('architectural')");
+    while (epochs.step()) {
     }
 }
 

@@ -37,6 +37,7 @@ RecordedGuest::RecordedGuest(World &world, const fs::path &directory, const Reco
         make_file_system(pm_, device, request.file_system);
     region_ = {.id = 1, .name = "pmem0", .base = kPmBase, .size = device.size, .file = pm_.filename()};
     prepare_trace(trace_, region_, pm_);
+    prepared_bytes_ = fs::file_size(trace_);
     const std::string plugin = fmt::format("{},trace={}{}", tracer_plugin().string(), trace_.string(),
                                            request.plugin_options);
     guest_ = world.store().restore(world.source(), {pm_}, soon(), {"-plugin", plugin});

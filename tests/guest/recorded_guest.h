@@ -25,6 +25,8 @@ public:
     Guest &guest() { return *guest_; }
     const std::filesystem::path &trace_file() const { return trace_; }
     const std::filesystem::path &pm_file() const { return pm_; }
+    // Size of the trace file before the first event.
+    std::uintmax_t prepared_bytes() const { return prepared_bytes_; }
     // Powers the guest off; the trace is complete when it returns.
     void end();
     // Initial image + stores against PM as it is now. After end().
@@ -33,6 +35,7 @@ public:
 private:
     std::filesystem::path trace_;
     std::filesystem::path pm_;
+    std::uintmax_t prepared_bytes_ = 0;
     trace::Region region_;
     std::unique_ptr<Guest> guest_;
 };

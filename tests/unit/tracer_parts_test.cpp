@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "qemu-plugin/guest_memory.h"
 #include "qemu-plugin/marker/fencepost_marker.h"
 #include "qemu-plugin/marker_payload.h"
 #include "qemu-plugin/options.h"
@@ -60,6 +61,11 @@ TEST(MarkerPayload, SaysWhatTheRegistersSay)
     ASSERT_TRUE(range);
     EXPECT_EQ(range->marker.arguments, (std::vector<std::uint64_t>{0x7000, 4096}));
     EXPECT_EQ(range->marker.number, 0);
+    EXPECT_FALSE(begin->shared);
+    const auto shared = decoded({FENCEPOST_MARKER_OP_BEGIN | FENCEPOST_MARKER_SHARED, 5, 0x1000, 4, 0});
+    ASSERT_TRUE(shared);
+    EXPECT_EQ(shared->kind, trace::MarkerKind::op_begin);
+    EXPECT_TRUE(shared->shared);
     const auto on = decoded({FENCEPOST_MARKER_SYSCALLS_ON, 0, 0, 0, 0});
     ASSERT_TRUE(on);
     EXPECT_EQ(on->system_calls, SystemCallSwitch::on);
@@ -73,6 +79,19 @@ TEST(MarkerPayload, RefusesNonsense)
     EXPECT_FALSE(decoded({FENCEPOST_MARKER_NOTE, 0, 0x1000, UINT64_MAX, 0}));
     EXPECT_FALSE(decoded({FENCEPOST_MARKER_NOTE, 0, 0x1000, 4, 0}, std::nullopt));
     EXPECT_EQ(decoded({FENCEPOST_MARKER_NOTE, 0, 0x1000, 3, 0}, "a\x01z")->marker.text, "a?z");
+}
+
+TEST(AsText, IsValidWhateverTheBytes)
+{
+    EXPECT_EQ(as_text("plain\ttext\n"), "plain\ttext\n");
+    EXPECT_EQ(as_text("\u00e4 \u20ac \U0001f600"), "\u00e4 \u20ac \U0001f600");
+    EXPECT_EQ(as_text("\xff\xc3"), "??");
+    EXPECT_EQ(as_text("\xc0\x80"), "??");             // overlong
+    EXPECT_EQ(as_text("\xe0\x80\x80"), "???");
+    EXPECT_EQ(as_text("\xed\xa0\x80"), "???");       // half of a surrogate pair
+    EXPECT_EQ(as_text("\xf4\x90\x80\x80"), "????"); // beyond the last character
+    EXPECT_EQ(as_text("\xe2\x82"), "??");             // cut short
+    EXPECT_EQ(as_text(std::string("a\0b", 3)), "a?b");
 }
 
 // Page tables in a map of physical words.

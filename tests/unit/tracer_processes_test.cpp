@@ -163,7 +163,11 @@ TEST_F(SystemCallsTest, SurviveAStackThatIsNoStack)
 
 class CallStacksTest : public testing::Test {
 protected:
-    CodePoint &code(std::uint64_t pc) { return codes_.at(pc, std::vector<std::uint8_t>{0xe8, 0, 0, 0, 0}); }
+    CodePoint &code(std::uint64_t pc)
+    {
+        const std::vector<std::uint8_t> call = {0xe8, 0, 0, 0, 0};
+        return codes_.at(pc, call, decode(call));
+    }
 
     // The callers' addresses, innermost first.
     std::vector<std::uint64_t> chain(std::uint64_t pc)

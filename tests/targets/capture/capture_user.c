@@ -74,6 +74,29 @@ static void __attribute__((noinline, noclone)) volatile_flushes(void)
         __asm__ volatile("clwb (%0)" : : "r"(line) : "memory");
 }
 
+/* One address that is other memory each time: pages of the file, and once no PM at all. */
+static void remapped(struct capture *c, int file)
+{
+    uint8_t *const base = c->base;
+    uint8_t *const window = map(file, 0);
+    static const int pages[] = {2, 5, -1, 3, -1, 2};
+    for (unsigned i = 0; i < sizeof pages / sizeof *pages; i++) {
+        const int page = pages[i];
+        const int flags = page < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
+        if (mmap(window, 4096, PROT_READ | PROT_WRITE, flags | MAP_FIXED, page < 0 ? -1 : file,
+                 page < 0 ? 0 : page * 4096) != window)
+            exit(1);
+        *(volatile uint64_t *)(window + 8) = capture_value(c);
+        __asm__ volatile("clwb 8(%0)" : : "r"(window) : "memory");
+        if (page < 0)
+            continue;
+        c->base = window - page * 4096;
+        capture_stored(c, __LINE__, "store", "plain", window + 8, 8, 0);
+        capture_add(c, __LINE__, "flush", "clwb")->offset = (uint32_t)page * 4096 + 8;
+    }
+    c->base = base;
+}
+
 static void print(const struct capture *c)
 {
     for (uint32_t i = 0; i < c->count; i++) {
@@ -110,6 +133,7 @@ int main(int argc, char **argv)
     through_32_bit_addresses(&c);
     outer(&c);
     volatile_flushes();
+    remapped(&c, file);
     fencepost_op_end(7, c.count);
     print(&c);
     return 0;

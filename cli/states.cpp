@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// `fencepost states`: counts, lists, shows and exports crash states.
+#include "cli/states_verb.h"
+
+#include <memory>
+
+#include "base/error.h"
+#include "cli/run_argument.h"
+
+namespace fencepost::cli {
+
+namespace {
+
+void run_states(const StatesOptions &options, const Context &context)
+{
+    if ((!options.show.empty()) + (!options.to_export.empty()) + options.list > 1)
+        fail(ErrorKind::usage, "--list, --show and --export exclude each other");
+    if (options.limit == 0)
+        fail(ErrorKind::usage, "--limit 0 would list nothing");
+    const trace::TraceReader reader(trace_of(options.run));
+    if (!options.show.empty())
+        show_state(reader, options.show, context);
+    else if (!options.to_export.empty())
+        export_state(reader, options.to_export[0], options.to_export[1], context);
+    else
+        list_states(reader, options, context);
+}
+
+} // namespace
+
+void add_states(CLI::App &app, Context &context)
+{
+    CLI::App *verb = app.add_subcommand(
+        "states", "Counts, lists, shows or exports what a power failure could leave in PM");
+    auto options = std::make_shared<StatesOptions>();
+    verb->add_option("RUN", options->run, "Run directory, or the trace in one")->required();
+    verb->add_option("--model", options->model, "Persistence model: adr, eadr or line")
+        ->capture_default_str();
+    verb->add_option("--fences", options->fences,
+                     "Fences that count: explicit (sfence, mfence) or architectural (locked "
+                     "instructions too)")
+        ->capture_default_str();
+    verb->add_option("--strategy", options->strategy,
+                     "States to generate, joined by commas: prefix, none-all, subsets:K, "
+                     "exhaustive:CAP, random:N, "
+                     "all, accumulate, accumulate-reverse, count, or a pmreorder engine")
+        ->capture_default_str();
+    verb->add_option("--seed", options->seed, "Of the strategy random")->capture_default_str();
+    verb->add_option("--window", options->window,
+                     "Where power may fail: seq:A-B, epoch:A-B, op:N, op:N-M or checkpoint:N-M");
+    verb->add_option("--group", options->group,
+                     "Runs of lines written in sequence as one item: auto (16 lines or more), run "
+                     "(2 or more), off")
+        ->capture_default_str();
+    verb->add_option("--after", options->after, "Goes on behind this state");
+    verb->add_option("--limit", options->limit, "Stops after so many states");
+    verb->add_option("--index", options->index,
+                     "Keeps images and their origins in this SQLite file");
+    verb->add_flag("--epochs", options->epochs, "Also a row for each epoch");
+    verb->add_flag("--list", options->list, "Lists the states");
+    verb->add_option("--show", options->show,
+                     "Shows one state: what is in PM and what is not, and who wrote it");
+    verb->add_option(
+            "--export", options->to_export,
+            "STATE FILE: writes the state as a PM image, or as the difference to the initial image "
+            "where FILE ends in .delta")
+        ->expected(2)
+        ->type_name("STATE FILE");
+    verb->footer("How states come about: docs/explanation/crash-states.md. Examples: "
+                 "docs/how-to/count-states.md.");
+    verb->callback([options, &context] { run_states(*options, context); });
+}
+
+} // namespace fencepost::cli

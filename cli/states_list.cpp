@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// `fencepost states`: the counts and the list.
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "cli/states_verb.h"
+#include "replayer/image/image_index.h"
+#include "replayer/image/state_images.h"
+#include "replayer/states/legality.h"
+
+namespace fencepost::cli {
+
+namespace {
+
+using nlohmann::json;
+using states::State;
+
+std::string text_of(const states::StateCount &count)
+{
+    return count.exact ? fmt::format("{}", *count.exact) : fmt::format("2^{:.1f}", count.log2);
+}
+
+std::string counted(std::uint64_t count, const char *what)
+{
+    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+json to_json(const states::StateCount &count)
+{
+    return {{"exact", count.exact ? json(*count.exact) : json()}, {"log2", count.log2}};
+}
+
+json to_json(const states::EpochCount &epoch)
+{
+    return {{"epoch", epoch.point.epoch},
+            {"seq", epoch.point.seq},
+            {"lines", epoch.lines},
+            {"legal", to_json(epoch.legal)},
+            {"generated", epoch.generated}};
+}
+
+// Prints while the walk goes on: a list may be longer than memory. The document's parts come in the
+// order epochs and states as they are met, then the summary.
+class Listing : public states::StateListener {
+public:
+    Listing(const image::InitialImage &initial, image::ImageIndex &index,
+            const StatesOptions &options, const states::WalkOptions &walk, bool as_json)
+        : images_(initial), index_(index), options_(options), as_json_(as_json),
+          judging_(options.list && walk.fences == model::FenceRule::explicit_only),
+          legality_(walk.model)
+    {
+    }
+    void set_walk(const states::StateWalk &walk) { walk_ = &walk; }
+
+    void event(std::uint64_t seq, const trace::Event &event, std::span<const std::byte> wide_values,
+               const model::InFlight &in_flight) override
+    {
+        images_.event(event, wide_values, in_flight);
+        if (judging_)
+            legality_.event(seq, event, wide_values);
+    }
+
+    void crash_point(const states::CrashPoint &, const states::ItemTable *items,
+                     const model::InFlight &in_flight) override
+    {
+        images_.crash_point(items, in_flight);
+        if (judging_)
+            legality_.crash_point(in_flight);
+    }
+
+    bool state(const State &state) override
+    {
+        const image::Hash128 identity = images_.hash(state);
+        const auto added =
+            index_.add(identity, state.point.seq, states::text_of(state.levels.choice()));
+        new_images_ += added.is_new;
+        ++states_;
+        if (options_.list)
+            print(state, identity, added);
+        return states_ < options_.limit;
+    }
+
+    void epoch(const states::EpochCount &epoch) override
+    {
+        if (!largest_ || epoch.legal.log2 > largest_->legal.log2)
+            largest_ = epoch;
+        if (!options_.epochs)
+            return;
+        if (as_json_)
+            epochs_.push_back(to_json(epoch));
+        else
+            fmt::print("epoch {:>6}  ends before event {:>9}  {:>6} lines in flight  {:>12} states "
+                       " {:>6} generated\n",
+                       epoch.point.epoch, epoch.point.seq, epoch.lines, text_of(epoch.legal),
+                       epoch.generated);
+    }
+
+    std::uint64_t new_images() const { return new_images_; }
+    const std::optional<states::EpochCount> &largest() const { return largest_; }
+    const json &epochs() const { return epochs_; }
+
+private:
+    void print(const State &state, const image::Hash128 &identity,
+               const image::ImageIndex::Added &added)
+    {
+        const std::string id = states::text_of(walk_->id_of(state));
+        const bool incidental = judging_ && !legality_.legal_architecturally(state);
+        if (as_json_) {
+            const json row = {{"id", id},
+                              {"seq", state.point.seq},
+                              {"epoch", state.point.epoch},
+                              {"failure_point", state.point.failure_point},
+                              {"image", added.image},
+                              {"identity", identity.hex()},
+                              {"new", added.is_new},
+                              {"relies_on_locked_instruction", incidental}};
+            fmt::print("{}\n    {}", states_ == 1 ? "" : ",", row.dump());
+            return;
+        }
+        fmt::print("{}  image {}{}{}\n", id, added.image, added.is_new ? "" : " again",
+                   incidental ? ", relies on an incidental locked instruction" : "");
+    }
+
+    image::StateImages images_;
+    image::ImageIndex &index_;
+    const StatesOptions &options_;
+    const states::StateWalk *walk_ = nullptr;
+    bool as_json_;
+    bool judging_;
+    states::Legality legality_;
+    std::optional<states::EpochCount> largest_;
+    json epochs_ = json::array();
+    std::uint64_t states_ = 0;
+    std::uint64_t new_images_ = 0;
+};
+
+template <typename Value>
+Value required(const std::optional<Value> &value, const char *what, const std::string &text,
+               const char *there_are)
+{
+    if (!value)
+        fail(ErrorKind::usage, "there is no {} '{}'; there are {}", what, text, there_are);
+    return *value;
+}
+
+states::WalkOptions walk_options(const trace::TraceReader &reader, const StatesOptions &options)
+{
+    states::WalkOptions walk;
+    walk.model =
+        required(model::model_named(options.model), "model", options.model, "adr, eadr and line");
+    walk.fences = required(model::fence_rule_named(options.fences), "fence rule", options.fences,
+                           "explicit and architectural");
+    walk.grouping = required(states::grouping_named(options.group), "grouping", options.group,
+                             "auto, run and off");
+    walk.strategies = states::parse_strategies(options.strategy);
+    walk.seed = options.seed;
+    if (!options.window.empty())
+        walk.window = states::parse_window(options.window, reader);
+    if (!options.after.empty())
+        walk.after = states::parse_state_id(options.after);
+    return walk;
+}
+
+// What the ids in an index mean.
+std::string meaning_of(const states::WalkOptions &walk)
+{
+    return fmt::format("model={} fences={} group={}", name_of(walk.model), name_of(walk.fences),
+                       states::name_of(walk.grouping));
+}
+
+json summary_json(const states::WalkOptions &walk, const states::WalkReport &report,
+                  const Listing &listing)
+{
+    json summary = {
+        {"model", name_of(walk.model)},
+        {"fences", name_of(walk.fences)},
+        {"strategy", states::text_of(walk.strategies)},
+        {"seed", walk.seed},
+        {"group", states::name_of(walk.grouping)},
+        {"events", report.events},
+        {"epochs", report.epochs},
+        {"crash_points", report.crash_points},
+        {"failure_points", report.failure_points},
+        {"legal", to_json(report.legal)},
+        {"largest_epoch", listing.largest() ? to_json(*listing.largest()) : json()},
+        {"generated", report.generated},
+        {"images", listing.new_images()},
+        {"duplicates", report.generated - listing.new_images()},
+        {"capped_crash_points", report.capped},
+        {"grouped",
+         {{"crash_points", report.grouped_crash_points},
+          {"runs", report.runs},
+          {"lines", report.lines_in_runs}}},
+        {"stopped", report.stopped},
+    };
+    return summary;
+}
+
+void print_summary(const states::WalkOptions &walk, const states::WalkReport &report,
+                   const Listing &listing)
+{
+    fmt::print("read       {}, model {}, fences {}\n", counted(report.events, "event"),
+               name_of(walk.model), name_of(walk.fences));
+    fmt::print("epochs     {}\n", report.epochs);
+    fmt::print("legal      {} states\n", text_of(report.legal));
+    if (listing.largest())
+        fmt::print("largest    epoch {}, before event {}: {} states of {} in flight\n",
+                   listing.largest()->point.epoch, listing.largest()->point.seq,
+                   text_of(listing.largest()->legal), counted(listing.largest()->lines, "line"));
+    if (report.failure_points != 0)
+        fmt::print("prefix     {}\n", counted(report.failure_points, "failure point"));
+    fmt::print("generated  {} by {}{}\n", counted(report.generated, "state"),
+               states::text_of(walk.strategies), report.stopped ? ", stopped at the limit" : "");
+    fmt::print("images     {}, and {}\n", listing.new_images(),
+               counted(report.generated - listing.new_images(), "duplicate"));
+    if (report.capped != 0)
+        fmt::print("capped     exhaustive stopped at its cap at {}\n",
+                   counted(report.capped, "crash point"));
+    if (report.runs != 0)
+        fmt::print("grouped    {} in {} at {}, each run as one item (--group off for all states)\n",
+                   counted(report.lines_in_runs, "line"), counted(report.runs, "run"),
+                   counted(report.grouped_crash_points, "crash point"));
+}
+
+} // namespace
+
+void list_states(const trace::TraceReader &reader, const StatesOptions &options,
+                 const Context &context)
+{
+    const states::WalkOptions walk_with = walk_options(reader, options);
+    states::StateWalk walk(reader, walk_with);
+    const image::InitialImage initial(reader);
+    std::optional<image::ImageIndex> index;
+    if (options.index.empty())
+        index.emplace();
+    else
+        index.emplace(image::ImageIndex::File{options.index, reader.recording().event_digest,
+                                              meaning_of(walk_with)});
+    const bool as_json = context.settings.json;
+    Listing listing(initial, *index, options, walk_with, as_json);
+    listing.set_walk(walk);
+    if (as_json && options.list)
+        fmt::print("{{\"states\": [");
+    const states::WalkReport report = walk.run(listing);
+    index->commit();
+    if (!as_json) {
+        if (options.list || options.epochs)
+            fmt::print("\n");
+        print_summary(walk_with, report, listing);
+        return;
+    }
+    json summary = summary_json(walk_with, report, listing);
+    if (options.epochs)
+        summary["each_epoch"] = listing.epochs();
+    if (options.list) // the rest of the document that was begun
+        fmt::print("],\n{}\n", summary.dump(2).substr(2));
+    else
+        print_json(summary);
+}
+
+} // namespace fencepost::cli

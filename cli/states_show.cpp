@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// `fencepost states --show` and `--export`: one state.
+#include <map>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "cli/states_verb.h"
+#include "cli/terminal_text.h"
+#include "replayer/image/image_export.h"
+#include "replayer/image/state_images.h"
+#include "replayer/states/legality.h"
+
+namespace fencepost::cli {
+
+namespace {
+
+using nlohmann::json;
+using states::Item;
+using states::ItemLevel;
+using states::State;
+
+// Names for what a trace has numbers for.
+class Names {
+public:
+    explicit Names(const trace::TraceReader &reader)
+        : regions_(reader.regions()),
+          site_(reader.connection(),
+                "SELECT function, offset, source_file, source_line FROM site_name WHERE site = ?"),
+          stack_(reader.connection(),
+                 "SELECT function FROM stack_line WHERE stack = ? ORDER BY depth")
+    {
+    }
+
+    std::string place(std::uint64_t address) const
+    {
+        for (const trace::Region &region : regions_)
+            if (region.contains(address))
+                return fmt::format("{}+{:#x}", region.name, address - region.base);
+        return fmt::format("{:#x}", address);
+    }
+
+    std::string site(trace::SiteId id)
+    {
+        std::string text = "unknown code";
+        site_.bind(1, std::uint64_t{id});
+        if (site_.step()) {
+            text = site_.text(0);
+            if (!site_.is_null(1) && site_.integer(1) != 0)
+                text += fmt::format("+{:#x}", site_.integer(1));
+            if (!site_.is_null(2))
+                text += fmt::format(" ({}:{})", site_.text(2), site_.integer(3));
+        }
+        site_.reset();
+        return text;
+    }
+
+    std::vector<std::string> stack(trace::StackId id)
+    {
+        std::vector<std::string> frames;
+        stack_.bind(1, std::uint64_t{id});
+        while (id != 0 && stack_.step())
+            frames.emplace_back(stack_.text(0));
+        stack_.reset();
+        return frames;
+    }
+
+private:
+    std::vector<trace::Region> regions_;
+    trace::Statement site_;
+    trace::Statement stack_;
+};
+
+// Collects the one state that StateWalk::run_to() offers.
+class OneState : public states::StateListener {
+public:
+    OneState(const trace::TraceReader &reader, const states::StateId &id)
+        : id_(id), initial_(reader), images_(initial_), legality_(id.model), names_(reader)
+    {
+    }
+
+    void event(std::uint64_t seq, const trace::Event &event, std::span<const std::byte> wide_values,
+               const model::InFlight &in_flight) override
+    {
+        images_.event(event, wide_values, in_flight);
+        legality_.event(seq, event, wide_values);
+    }
+
+    void crash_point(const states::CrashPoint &, const states::ItemTable *items,
+                     const model::InFlight &in_flight) override
+    {
+        images_.crash_point(items, in_flight);
+        legality_.crash_point(in_flight);
+    }
+
+    bool state(const State &state) override
+    {
+        identity_ = images_.hash(state);
+        epoch_ = state.point.epoch;
+        architectural_ = legality_.legal_architecturally(state);
+        difference_ = images_.difference_from_initial(state);
+        items_ = json::array();
+        auto exception = state.levels.exceptions.begin();
+        for (std::uint32_t item = 0; item < state.items->items().size(); ++item) {
+            const bool excepted =
+                exception != state.levels.exceptions.end() && exception->item == item;
+            const std::uint64_t last = state.items->items()[item].levels - 1;
+            const std::uint64_t level = excepted                                 ? exception->level
+                                        : state.levels.base == states::Base::all ? last
+                                                                                 : 0;
+            exception += excepted;
+            items_.push_back(item_json(*state.items, item, level));
+        }
+        return false;
+    }
+
+    json document() const
+    {
+        return {{"id", states::text_of(id_)},
+                {"seq", id_.seq},
+                {"epoch", epoch_},
+                {"model", name_of(id_.model)},
+                {"fences", name_of(id_.fences)},
+                {"identity", identity_.hex()},
+                {"legal_architecturally", architectural_},
+                {"lines_changed", difference_.size()},
+                {"items", items_}};
+    }
+
+    image::ImageDelta delta() const
+    {
+        return {.state = states::text_of(id_),
+                .regions = {initial_.regions().begin(), initial_.regions().end()},
+                .identity = identity_,
+                .lines = difference_};
+    }
+    const image::InitialImage &initial() const { return initial_; }
+
+private:
+    json item_json(const states::ItemTable &table, std::uint32_t number, std::uint64_t level)
+    {
+        static constexpr const char *kKinds[] = {"line", "unit", "mixed", "run"};
+        const Item &item = table.items()[number];
+        json lines = json::array();
+        for (std::uint32_t at = item.first_cell; at < item.first_cell + item.cell_count; ++at)
+            lines.push_back(line_json(table, table.cells()[at], item, level));
+        return {{"item", number},
+                {"kind", kKinds[static_cast<unsigned>(item.kind)]},
+                {"level", level},
+                {"levels", item.levels},
+                {"lines", lines}};
+    }
+
+    json line_json(const states::ItemTable &table, const states::Cell &cell, const Item &item,
+                   std::uint64_t level)
+    {
+        const model::InFlightLine &line = table.line(cell);
+        model::UnitCounts left = {};
+        if (item.kind == Item::Kind::unit)
+            left[item.unit] = static_cast<std::uint32_t>(level);
+        else
+            left = table.unit_counts(cell, std::span(&level, 1));
+        json pieces = json::array();
+        table.in_flight().for_each_piece(line, [&](const model::Piece &piece) {
+            if (item.kind == Item::Kind::unit && piece.unit() != item.unit)
+                return;
+            const bool persisted = left[piece.unit()] != 0;
+            left[piece.unit()] -= persisted;
+            pieces.push_back({{"seq", piece.seq},
+                              {"persisted", persisted},
+                              {"kind", piece.non_temporal ? "nt_store" : "store"},
+                              {"vcpu", piece.vcpu},
+                              {"place", names_.place(line.line * trace::kLineBytes + piece.offset)},
+                              {"size", static_cast<unsigned>(piece.size)},
+                              {"number", piece.value},
+                              {"site", names_.site(piece.site)},
+                              {"stack", names_.stack(piece.stack)}});
+        });
+        return {{"line", line.line},
+                {"place", names_.place(line.line * trace::kLineBytes)},
+                {"pieces", pieces}};
+    }
+
+    states::StateId id_;
+    image::InitialImage initial_;
+    image::StateImages images_;
+    states::Legality legality_;
+    Names names_;
+    image::Hash128 identity_;
+    std::uint64_t epoch_ = 0;
+    bool architectural_ = false;
+    std::vector<image::LineContent> difference_;
+    json items_;
+};
+
+std::unique_ptr<OneState> find_state(const trace::TraceReader &reader, const std::string &text)
+{
+    const states::StateId id = states::parse_state_id(text);
+    states::StateWalk walk(reader, states::options_of(id));
+    walk.check_id(id);
+    auto found = std::make_unique<OneState>(reader, id);
+    walk.run_to(id, *found);
+    return found;
+}
+
+void print_item(const json &item)
+{
+    fmt::print("item {} ({}): level {} of {}\n", item["item"].get<std::uint64_t>(),
+               item["kind"].get<std::string>(), item["level"].get<std::uint64_t>(),
+               item["levels"].get<std::uint64_t>() - 1);
+    for (const json &line : item["lines"]) {
+        fmt::print("  line {}\n", line["place"].get<std::string>());
+        for (const json &piece : line["pieces"]) {
+            fmt::print("    {} event {} {} {} bytes at {} = {:#x}, vcpu {}, {}\n",
+                       piece["persisted"].get<bool>() ? "in PM   " : "missing ",
+                       piece["seq"].get<std::uint64_t>(), piece["kind"].get<std::string>(),
+                       piece["size"].get<unsigned>(), piece["place"].get<std::string>(),
+                       piece["number"].get<std::uint64_t>(), piece["vcpu"].get<unsigned>(),
+                       terminal_text(piece["site"].get<std::string>()));
+            for (const json &frame : piece["stack"])
+                fmt::print("                 called by {}\n",
+                           terminal_text(frame.get<std::string>()));
+        }
+    }
+}
+
+} // namespace
+
+void show_state(const trace::TraceReader &reader, const std::string &id, const Context &context)
+{
+    const json document = find_state(reader, id)->document();
+    if (context.settings.json) {
+        print_json(document);
+        return;
+    }
+    fmt::print("state     {}\n", document["id"].get<std::string>());
+    fmt::print("crash     before event {}, in epoch {}\n", document["seq"].get<std::uint64_t>(),
+               document["epoch"].get<std::uint64_t>());
+    fmt::print("model     {}, fences {}{}\n", document["model"].get<std::string>(),
+               document["fences"].get<std::string>(),
+               document["legal_architecturally"].get<bool>()
+                   ? ""
+                   : "; relies on an incidental locked instruction");
+    fmt::print("identity  {}; lines that differ from the initial image: {}\n",
+               document["identity"].get<std::string>(),
+               document["lines_changed"].get<std::uint64_t>());
+    for (const json &item : document["items"])
+        print_item(item);
+}
+
+void export_state(const trace::TraceReader &reader, const std::string &id, const std::string &file,
+                  const Context &context)
+{
+    const std::unique_ptr<OneState> state = find_state(reader, id);
+    const image::ImageDelta delta = state->delta();
+    std::vector<std::string> made;
+    if (file.ends_with(".delta")) {
+        image::write_delta(file, delta);
+        made.push_back(file);
+    } else {
+        for (const auto &path : image::write_image(file, state->initial(), delta))
+            made.push_back(path.string());
+    }
+    if (context.settings.json)
+        print_json({{"id", id},
+                    {"identity", delta.identity.hex()},
+                    {"lines", delta.lines.size()},
+                    {"files", made}});
+    else
+        for (const std::string &path : made)
+            fmt::print("{}\n", path);
+}
+
+} // namespace fencepost::cli

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The parts of `fencepost states`.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "cli/verb.h"
+#include "replayer/states/state_walk.h"
+#include "trace/reader.h"
+
+namespace fencepost::cli {
+
+struct StatesOptions {
+    std::string run = {};
+    std::string model = "adr";
+    std::string fences = "explicit";
+    std::string strategy = "prefix,none-all";
+    std::uint64_t seed = 1;
+    std::string window = {};
+    std::string group = "auto";
+    std::string after = {};
+    std::string index = {};
+    std::uint64_t limit = UINT64_MAX;
+    bool list = false;
+    bool epochs = false;
+    std::string show = {};
+    std::vector<std::string> to_export = {}; // state, file
+};
+
+// `--list` and the counts.
+void list_states(const trace::TraceReader &reader, const StatesOptions &options,
+                 const Context &context);
+// `--show`
+void show_state(const trace::TraceReader &reader, const std::string &id, const Context &context);
+// `--export`
+void export_state(const trace::TraceReader &reader, const std::string &id, const std::string &file,
+                  const Context &context);
+
+} // namespace fencepost::cli

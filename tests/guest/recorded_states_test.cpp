@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Crash states of a real recording: ext4 with DAX, call stacks included.
+#include <cstring>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+#include "base/places.h"
+#include "replayer/image/image_index.h"
+#include "replayer/image/state_images.h"
+#include "replayer/record/recorder.h"
+#include "trace/replay.h"
+
+namespace fencepost::image {
+namespace {
+
+using states::State;
+
+constexpr const char *kSpec = R"(
+[pm]
+size = "32M"
+[file_system]
+type = "ext4"
+[workload]
+kind = "script"
+text = """
+mkdir d
+echo hello >d/greeting
+sync
+mv d/greeting d/welcome
+dd if=/dev/zero of=d/data bs=4096 count=20 2>/dev/null
+sync
+rm d/welcome
+"""
+)";
+
+class RecordedStates : public testing::Test {
+protected:
+    static void SetUpTestSuite()
+    {
+        directory_ = new TemporaryDirectory("/tmp", "fp-states-");
+        record::Recorder recorder(cache_directory(),
+                                  built_part("qemu-plugin", "fencepost-tracer.so"),
+                                  {[](const std::string &) {}, {}});
+        const record::RecordInputs inputs =
+            recorder.prepare(record::parse_spec(kSpec, "spec.toml", directory_->path(),
+                                                record::FilesFrom::spec_directory),
+                             true);
+        const record::RecordResult result = recorder.record(
+            inputs, trace(), [](std::size_t) { return directory_->path() / "final"; });
+        ASSERT_EQ(result.end, record::WorkloadEnd::finished) << result.outcome;
+        ASSERT_TRUE(result.complete());
+    }
+    static void TearDownTestSuite() { delete directory_; }
+
+    static std::filesystem::path trace() { return directory_->path() / "trace.db"; }
+
+    static TemporaryDirectory *directory_;
+};
+
+TemporaryDirectory *RecordedStates::directory_ = nullptr;
+
+class Listener : public states::StateListener {
+public:
+    Listener(const InitialImage &initial, std::function<bool(const State &, StateImages &)> visit)
+        : images_(initial), visit_(std::move(visit))
+    {
+    }
+    void event(std::uint64_t, const trace::Event &event, std::span<const std::byte> wide_values,
+               const model::InFlight &in_flight) override
+    {
+        images_.event(event, wide_values, in_flight);
+    }
+    void crash_point(const states::CrashPoint &, const states::ItemTable *items,
+                     const model::InFlight &in_flight) override
+    {
+        images_.crash_point(items, in_flight);
+    }
+    bool state(const State &state) override { return visit_(state, images_); }
+
+private:
+    StateImages images_;
+    std::function<bool(const State &, StateImages &)> visit_;
+};
+
+// Each failure point once, by its call stack, and its image is a replay of the trace up to it.
+TEST_F(RecordedStates, PrefixIsAReplay)
+{
+    const trace::TraceReader reader(trace());
+    const InitialImage initial(reader);
+    const trace::Region region = initial.regions()[0];
+    std::set<std::pair<unsigned, unsigned>> paths;
+    unsigned with_stack = 0;
+    std::uint64_t points = 0;
+    Listener listener(initial, [&](const State &state, StateImages &images) {
+        trace::EventScan scan =
+            reader.scan({.first_seq = state.point.seq, .last_seq = state.point.seq});
+        EXPECT_TRUE(scan.next());
+        scan.visit_block([&](std::uint64_t, const trace::Event &event, auto) {
+            EXPECT_TRUE(paths.emplace(event.site, event.stack).second) << "a failure point twice";
+            with_stack += event.stack != 0;
+        });
+        if (points++ % 8 != 0)
+            return true; // a replay reads all of PM: every eighth is compared
+        std::vector<std::byte> replayed(region.size);
+        reader.load_initial_image(region, replayed);
+        const trace::RegionImage image = {region, replayed};
+        trace::replay_onto(reader, std::span(&image, 1), state.point.seq - 1);
+        const std::span<const std::byte> written = images.images().written().region(0);
+        EXPECT_EQ(std::memcmp(written.data(), replayed.data(), region.size), 0) << state.point.seq;
+        Hash128 hash;
+        for (std::size_t at = 0; at < replayed.size(); at += trace::kLineBytes)
+            hash += line_hash((region.base + at) / trace::kLineBytes, replayed.data() + at);
+        EXPECT_EQ(images.hash(state), hash);
+        return true;
+    });
+    states::StateWalk walk(reader, {.strategies = states::parse_strategies("prefix")});
+    const states::WalkReport report = walk.run(listener);
+    EXPECT_EQ(report.failure_points, points);
+    EXPECT_EQ(report.events, reader.event_count());
+    EXPECT_GT(points, 16u);
+    EXPECT_GT(with_stack, points / 2);
+}
+
+// All strategies get through a real trace; the last state of all is PM as the guest left it.
+TEST_F(RecordedStates, TheEndIsWhatTheGuestLeft)
+{
+    const trace::TraceReader reader(trace());
+    const InitialImage initial(reader);
+    ImageIndex index;
+    Hash128 last;
+    Listener listener(initial, [&](const State &state, StateImages &images) {
+        const Hash128 hash = images.hash(state);
+        index.add(hash, state.point.seq, "");
+        if (state.point.seq == reader.event_count() && state.levels.base == states::Base::all &&
+            state.levels.exceptions.empty())
+            last = hash;
+        return true;
+    });
+    states::StateWalk walk(
+        reader, {.strategies = states::parse_strategies("prefix,none-all,random:3,exhaustive:50")});
+    const states::WalkReport report = walk.run(listener);
+    EXPECT_GT(report.epochs, 10u);
+    EXPECT_GT(index.images(), report.epochs);
+    std::vector<std::byte> replayed(initial.regions()[0].size);
+    reader.load_initial_image(initial.regions()[0], replayed);
+    const trace::RegionImage image = {initial.regions()[0], replayed};
+    trace::replay_onto(reader, std::span(&image, 1));
+    Hash128 hash;
+    for (std::size_t at = 0; at < replayed.size(); at += trace::kLineBytes)
+        hash +=
+            line_hash((initial.regions()[0].base + at) / trace::kLineBytes, replayed.data() + at);
+    EXPECT_EQ(last, hash);
+    RecordProperty("images", static_cast<int>(index.images()));
+}
+
+} // namespace
+} // namespace fencepost::image

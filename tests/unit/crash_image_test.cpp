@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Crash images against plain ways to get the same bytes: replaying the trace, applying chosen
+// pieces one by one, hashing whole images.
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "replayer/image/image_export.h"
+#include "replayer/image/image_index.h"
+#include "replayer/image/patched_image.h"
+#include "replayer/image/state_images.h"
+#include "tests/model/reference_model.h"
+#include "tests/model/small_trace.h"
+#include "tests/states/pm_work.h"
+#include "trace/replay.h"
+
+namespace fencepost::image {
+namespace {
+
+using model::ModelKind;
+using states::State;
+using Bytes = std::vector<std::byte>;
+
+Hash128 hash_of(std::uint64_t base, std::span<const std::byte> bytes)
+{
+    Hash128 sum;
+    for (std::size_t at = 0; at < bytes.size(); at += 64)
+        sum += line_hash((base + at) / 64, bytes.data() + at);
+    return sum;
+}
+
+// Calls a function for each state, with the images at hand.
+class Listener : public states::StateListener {
+public:
+    using Visit = std::function<bool(const State &, StateImages &)>;
+
+    Listener(const InitialImage &initial, Visit visit) : images_(initial), visit_(std::move(visit))
+    {
+    }
+
+    void event(std::uint64_t, const trace::Event &event, std::span<const std::byte> wide_values,
+               const model::InFlight &in_flight) override
+    {
+        images_.event(event, wide_values, in_flight);
+    }
+    void crash_point(const states::CrashPoint &, const states::ItemTable *items,
+                     const model::InFlight &in_flight) override
+    {
+        images_.crash_point(items, in_flight);
+    }
+    bool state(const State &state) override { return visit_(state, images_); }
+    void epoch(const states::EpochCount &epoch) override { epochs.push_back(epoch); }
+
+    StateImages &images() { return images_; }
+
+    std::vector<states::EpochCount> epochs;
+
+private:
+    StateImages images_;
+    Visit visit_;
+};
+
+class CrashImages : public testing::Test {
+protected:
+    std::filesystem::path path() const { return directory_.path() / "trace.db"; }
+
+    // The bytes of a state: what is guaranteed, and the lines that hold more.
+    static Bytes bytes_of(const State &state, StateImages &images)
+    {
+        const auto guaranteed = images.images().guaranteed().region(0);
+        Bytes bytes(guaranteed.begin(), guaranteed.end());
+        std::vector<LineContent> lines;
+        images.lines_in_flight(state, lines);
+        for (const LineContent &each : lines)
+            std::memcpy(bytes.data() + (each.line * 64 - images.initial().regions()[0].base),
+                        each.bytes.data(), 64);
+        return bytes;
+    }
+
+    const TemporaryDirectory directory_{testing::TempDir(), "crash_image"};
+};
+
+// Every state of every small trace, by definition and as bytes.
+TEST_F(CrashImages, SmallTracesHaveTheImagesOfTheirDefinition)
+{
+    using model::ReferenceModel;
+    constexpr std::uint64_t kSize = 4096;
+    const std::uint64_t base = model::kSmallTraceLine * 64;
+    model::SmallTraces source(99);
+    std::uint64_t compared = 0;
+    for (unsigned round = 0; round < 50; ++round) {
+        const std::vector<trace::Event> events = source.next();
+        std::vector<Bytes> values; // by event
+        {
+            trace::TraceWriter writer = trace::TraceWriter::create(path());
+            writer.put_region({.id = 1, .name = "pm", .base = base, .size = kSize, .file = "pm"});
+            trace::EventBuffer buffer(64);
+            for (std::size_t i = 0; i < events.size(); ++i) {
+                Bytes value(events[i].size);
+                for (std::size_t byte = 0; byte < value.size(); ++byte)
+                    value[byte] = static_cast<std::byte>(1 + i * 16 + byte % 16);
+                if (events[i].is_store())
+                    buffer.push_store(events[i], value.data());
+                else if (events[i].kind == trace::EventKind::marker)
+                    buffer.push_marker(events[i], {});
+                else
+                    buffer.push(events[i]);
+                values.push_back(std::move(value));
+            }
+            writer.append(buffer);
+            writer.finish(trace::RecordingState::complete, "");
+        }
+        const trace::TraceReader reader(path());
+        const InitialImage initial(reader);
+        const ReferenceModel reference(events);
+        for (unsigned way = 0; way < 6; ++way) {
+            const auto kind = static_cast<ModelKind>(way % 3);
+            const auto rule = static_cast<model::FenceRule>(way / 3);
+            const auto closed = reference.closed_sets(kind);
+            std::map<std::uint64_t, std::set<std::string>> listed; // by crash point
+            std::map<std::uint64_t, std::uint64_t> counts;
+            Listener listener(initial, [&](const State &state, StateImages &images) {
+                const Hash128 hash = images.hash(state);
+                EXPECT_EQ(hash, hash_of(base, bytes_of(state, images)));
+                listed[state.point.seq].insert(hash.hex());
+                ++counts[state.point.seq];
+                return true;
+            });
+            states::StateWalk walk(reader,
+                                   {.model = kind,
+                                    .fences = rule,
+                                    .strategies = {{states::StrategyKind::exhaustive, 1 << 20}},
+                                    .grouping = states::Grouping::off});
+            walk.run(listener);
+            for (const states::EpochCount &epoch : listener.epochs) {
+                const std::uint64_t seq = epoch.point.seq;
+                const auto expected = reference.states(closed, reference.executed_parts(seq),
+                                                       reference.guaranteed_parts(seq, kind, rule));
+                ASSERT_EQ(epoch.legal.exact, expected.count);
+                ASSERT_EQ(counts[seq], expected.count);
+                std::set<std::string> hashes;
+                for (ReferenceModel::PieceSet set = 0; set < 1u << reference.parts().size();
+                     ++set) {
+                    if (!expected.sets[set])
+                        continue;
+                    Bytes image(kSize);
+                    for (std::size_t p = 0; p < reference.parts().size(); ++p) {
+                        if (!(set >> p & 1))
+                            continue;
+                        const ReferenceModel::Part &part = reference.parts()[p];
+                        const trace::Event &store = events[part.event];
+                        for (unsigned byte = 0; byte < store.size; ++byte)
+                            if ((store.address + byte) / 8 == part.unit)
+                                image[store.address + byte - base] = values[part.event][byte];
+                    }
+                    hashes.insert(hash_of(base, image).hex());
+                }
+                ASSERT_EQ(listed[seq], hashes) << "round " << round << ", before event " << seq;
+                compared += hashes.size();
+            }
+        }
+    }
+    EXPECT_GT(compared, 2000u);
+}
+
+class PmImages : public CrashImages, public testing::WithParamInterface<const char *> {
+protected:
+    PmImages()
+    {
+        const std::string shape = GetParam();
+        trace::PmWork({.pm_bytes = 1 << 20,
+                       .data_pages = 1,
+                       .forgetful = shape != "tidy",
+                       .mixed_lines = shape == "mixed",
+                       .vcpus = shape == "tidy" ? 1u : 3u})
+            .write(path(), 12000);
+    }
+};
+
+// A straightforward replay of the trace up to each failure point, which comes once.
+TEST_P(PmImages, PrefixIsAReplay)
+{
+    const trace::TraceReader reader(path());
+    const InitialImage initial(reader);
+    std::set<std::pair<unsigned, unsigned>> paths;
+    unsigned points = 0;
+    Listener listener(initial, [&](const State &state, StateImages &images) {
+        EXPECT_TRUE(state.point.failure_point);
+        trace::EventScan scan =
+            reader.scan({.first_seq = state.point.seq, .last_seq = state.point.seq});
+        EXPECT_TRUE(scan.next());
+        scan.visit_block([&](std::uint64_t, const trace::Event &event, auto) {
+            EXPECT_TRUE(event.kind == trace::EventKind::flush ||
+                        event.kind == trace::EventKind::fence);
+            EXPECT_TRUE(paths.emplace(event.site, event.stack).second) << "a failure point twice";
+        });
+        const trace::Region region = reader.regions()[0];
+        Bytes replayed(region.size);
+        reader.load_initial_image(region, replayed);
+        const trace::RegionImage image = {region, replayed};
+        trace::replay_onto(reader, std::span(&image, 1), state.point.seq - 1);
+        EXPECT_EQ(bytes_of(state, images), replayed);
+        EXPECT_EQ(images.hash(state), hash_of(region.base, replayed));
+        ++points;
+        return true;
+    });
+    states::StateWalk walk(reader, {.strategies = {{states::StrategyKind::prefix, 0}}});
+    const states::WalkReport report = walk.run(listener);
+    EXPECT_EQ(report.failure_points, points);
+    EXPECT_GT(points, 40u);
+}
+
+TEST_P(PmImages, IdentityIsThatOfTheBytes)
+{
+    const trace::TraceReader reader(path());
+    const InitialImage initial(reader);
+    const std::uint64_t base = reader.regions()[0].base;
+    for (const auto grouping :
+         {states::Grouping::off, states::Grouping::automatic, states::Grouping::run})
+        for (const auto kind : {ModelKind::adr, ModelKind::eadr, ModelKind::line}) {
+            unsigned compared = 0;
+            std::uint64_t seen = 0;
+            Listener listener(initial, [&](const State &state, StateImages &images) {
+                if (seen++ % (kind == ModelKind::eadr ? 197 : 31) == 0) {
+                    EXPECT_EQ(images.hash(state), hash_of(base, bytes_of(state, images)));
+                    ++compared;
+                }
+                return true;
+            });
+            states::StateWalk walk(
+                reader, {.model = kind,
+                         .strategies = states::parse_strategies(
+                             "none-all,random:3,exhaustive:5,accumulate,accumulate-reverse"),
+                         .window = {.last_seq = 5000},
+                         .grouping = grouping});
+            const states::WalkReport report = walk.run(listener);
+            EXPECT_GT(compared, 5u);
+            EXPECT_EQ(report.runs == 0, grouping == states::Grouping::off);
+        }
+}
+
+// One mapping that is patched from state to state holds each of them, and little is written.
+TEST_P(PmImages, PatchingReachesEveryState)
+{
+    const trace::TraceReader reader(path());
+    const InitialImage initial(reader);
+    Bytes mapping(reader.regions()[0].size, std::byte{0xee});
+    std::unique_ptr<PatchedImage> patched;
+    std::uint64_t seen = 0;
+    std::size_t most_lines = 0;
+    Listener *self = nullptr;
+    Listener listener(initial, [&](const State &state, StateImages &images) {
+        if (!patched)
+            patched = std::make_unique<PatchedImage>(self->images(),
+                                                     std::vector<std::span<std::byte>>{mapping});
+        if (++seen % 3 == 0)
+            return true; // not every state is shown: others happen in between
+        const std::size_t lines = patched->show(state);
+        if (seen > 1)
+            most_lines = std::max(most_lines, lines);
+        if (seen % 7 == 0) {
+            EXPECT_EQ(mapping, bytes_of(state, images));
+        }
+        // A guest that wrote to PM, and a harness that noticed.
+        mapping[640] = std::byte{0x55};
+        patched->changed(reader.regions()[0].base / 64 + 10);
+        return true;
+    });
+    self = &listener;
+    states::StateWalk walk(reader, {.strategies = states::parse_strategies("none-all,random:2"),
+                                    .window = {.last_seq = 6000}});
+    walk.run(listener);
+    EXPECT_GT(seen, 50u);
+    EXPECT_LT(most_lines, 400u);
+}
+
+TEST_P(PmImages, ExportedImagesAndDeltas)
+{
+    const trace::TraceReader reader(path());
+    const InitialImage initial(reader);
+    unsigned seen = 0;
+    Listener listener(initial, [&](const State &state, StateImages &images) {
+        if (++seen % 40)
+            return true;
+        const ImageDelta delta = {.state = "some-state",
+                                  .regions = {initial.regions().begin(), initial.regions().end()},
+                                  .identity = images.hash(state),
+                                  .lines = images.difference_from_initial(state)};
+        const auto file = directory_.path() / "image.delta";
+        write_delta(file, delta);
+        const ImageDelta read = read_delta(file);
+        EXPECT_EQ(read, delta);
+        const auto made = write_image(directory_.path() / "image", initial, read);
+        EXPECT_EQ(made.size(), 1u);
+        const std::string text = read_file(made[0]);
+        const auto bytes = std::as_bytes(std::span(text));
+        EXPECT_EQ(Bytes(bytes.begin(), bytes.end()), bytes_of(state, images));
+        ImageDelta foreign = read;
+        if (!foreign.lines.empty()) {
+            foreign.lines.pop_back();
+            EXPECT_THROW(write_image(directory_.path() / "other", initial, foreign), Error);
+        }
+        return true;
+    });
+    states::StateWalk walk(reader, {.strategies = states::parse_strategies("random:2")});
+    walk.run(listener);
+    EXPECT_GT(seen, 80u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Work, PmImages, testing::Values("tidy", "forgetful", "mixed"),
+                         [](const auto &shape) { return std::string(shape.param); });
+
+TEST(LineHash, ZerosAreNothing)
+{
+    std::array<std::byte, 64> line = {};
+    EXPECT_EQ(line_hash(7, line.data()), Hash128{});
+    line[63] = std::byte{1};
+    EXPECT_NE(line_hash(7, line.data()), line_hash(8, line.data()));
+    const Hash128 hash = line_hash(7, line.data());
+    EXPECT_EQ(hash_from_hex(hash.hex()), hash);
+    EXPECT_EQ(hash_from_hex("xyz"), std::nullopt);
+    Hash128 sum = {UINT64_MAX, 5};
+    sum += {3, 1};
+    EXPECT_EQ(sum, (Hash128{2, 7}));
+    sum -= {3, 1};
+    EXPECT_EQ(sum, (Hash128{UINT64_MAX, 5}));
+}
+
+TEST(ImageIndex, FindsEveryImageAgainBeyondItsMemory)
+{
+    const auto hash = [](std::uint64_t i) { return Hash128{i * 0x9e3779b97f4a7c15u, i}; };
+    ImageIndex small(1);
+    ImageIndex large;
+    for (std::uint64_t round = 0; round < 3; ++round)
+        for (std::uint64_t i = 1; i <= 5000; ++i)
+            for (ImageIndex *index : {&small, &large}) {
+                const auto added = index->add(hash(i), i, "n");
+                ASSERT_EQ(added.image, i);
+                ASSERT_EQ(added.is_new, round == 0);
+            }
+    EXPECT_GT(small.spilled(), 0u);
+    EXPECT_EQ(large.spilled(), 0u);
+    EXPECT_EQ(small.images(), 5000u);
+    EXPECT_EQ(small.origins(), 15000u);
+    std::vector<std::uint64_t> seqs;
+    small.for_each_origin(4321, [&](std::uint64_t seq, std::string_view) { seqs.push_back(seq); });
+    EXPECT_EQ(seqs, (std::vector<std::uint64_t>{4321, 4321, 4321}));
+}
+
+TEST(ImageIndex, GoesOnWithItsFile)
+{
+    const TemporaryDirectory directory(testing::TempDir(), "image_index");
+    const ImageIndex::File file = {directory.path() / "images.db", "trace", "options"};
+    {
+        ImageIndex index(file);
+        index.add({1, 1}, 10, "n");
+        index.add({2, 2}, 10, "a");
+        index.commit();
+        index.add({3, 3}, 11, "n"); // not committed
+    }
+    ImageIndex index(file);
+    EXPECT_EQ(index.images(), 2u);
+    EXPECT_FALSE(index.add({2, 2}, 20, "n").is_new);
+    EXPECT_EQ(index.add({4, 4}, 20, "a").image, 3u);
+    ImageIndex::File other = file;
+    other.trace = "another";
+    EXPECT_THROW(ImageIndex{other}, Error);
+}
+
+} // namespace
+} // namespace fencepost::image

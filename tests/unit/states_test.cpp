@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Strategies, names, windows and groups of crash states.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "replayer/states/legality.h"
+#include "replayer/states/state_walk.h"
+#include "tests/golden/trace_text.h"
+#include "tests/states/pm_work.h"
+
+namespace fencepost::states {
+namespace {
+
+class Ids : public StateListener {
+public:
+    void event(std::uint64_t seq, const trace::Event &event, std::span<const std::byte> wide_values,
+               const model::InFlight &) override
+    {
+        legality.event(seq, event, wide_values);
+    }
+    void crash_point(const CrashPoint &, const ItemTable *,
+                     const model::InFlight &in_flight) override
+    {
+        legality.crash_point(in_flight);
+    }
+    bool state(const State &state) override
+    {
+        ids.push_back(text_of(walk->id_of(state)).substr(9));
+        levels[ids.back()].assign(state.levels.exceptions.begin(), state.levels.exceptions.end());
+        if (!legality.legal_architecturally(state))
+            incidental.insert(ids.back());
+        return ids.size() < limit;
+    }
+    void epoch(const EpochCount &epoch) override { epochs.push_back(epoch); }
+
+    StateWalk *walk = nullptr;
+    Legality legality{model::ModelKind::adr};
+    std::vector<std::string> ids; // without the trace's digits
+    std::map<std::string, std::vector<ItemLevel>> levels;
+    std::set<std::string> incidental;
+    std::vector<EpochCount> epochs;
+    std::size_t limit = SIZE_MAX;
+};
+
+class States : public testing::Test {
+protected:
+    trace::TraceReader made(std::string_view text) const
+    {
+        golden::write_trace(text, path());
+        return trace::TraceReader(path());
+    }
+    std::filesystem::path path() const { return directory_.path() / "trace.db"; }
+
+    static Ids walk(const trace::TraceReader &reader, WalkOptions options,
+                    WalkReport *report = nullptr)
+    {
+        StateWalk walk(reader, std::move(options));
+        Ids ids;
+        ids.walk = &walk;
+        const WalkReport done = walk.run(ids);
+        if (report)
+            *report = done;
+        return ids;
+    }
+    static std::vector<std::string> ids(const trace::TraceReader &reader, std::string_view strategy,
+                                        WalkOptions options = {})
+    {
+        options.strategies = parse_strategies(strategy);
+        return walk(reader, std::move(options)).ids;
+    }
+
+    const TemporaryDirectory directory_{testing::TempDir(), "states"};
+};
+
+using List = std::vector<std::string>;
+
+// Two lines, one of them with two stores, and a fence that guarantees the first.
+constexpr std::string_view kTwoLines = R"(
+store pmem0+0x40 8 = 1 @a
+store pmem0+0x80 8 = 2 @b
+store pmem0+0x88 8 = 3 @b
+flush clwb pmem0+0x40 @c
+fence sfence @c
+store pmem0+0x40 8 = 4 @d
+)";
+
+TEST_F(States, NoneAndAllAtEachBoundaryAndTheEnd)
+{
+    EXPECT_EQ(ids(made(kTwoLines), "none-all"), (List{"aea-4-n", "aea-4-a", "aea-6-n", "aea-6-a"}));
+    EXPECT_EQ(ids(made(kTwoLines), "all"), (List{"aea-4-a", "aea-6-a"}));
+    EXPECT_EQ(ids(made(kTwoLines), "count"), List{});
+}
+
+TEST_F(States, SubsetsChangeUpToKItemsToEveryLevel)
+{
+    const WalkOptions first = {.window = {.last_seq = 4}};
+    EXPECT_EQ(ids(made(kTwoLines), "subsets:1", first),
+              (List{"aea-4-n", "aea-4-n+0.1", "aea-4-n+1.1", "aea-4-n+1.2", "aea-4-a",
+                    "aea-4-a+0.0", "aea-4-a+1.0", "aea-4-a+1.1"}));
+    const List two = ids(made(kTwoLines), "subsets:2", first);
+    EXPECT_EQ(two.size(), 12u); // 2 x 3 states from each end, with one and both items changed
+    EXPECT_EQ(std::count(two.begin(), two.end(), "aea-4-n+0.1+1.2"), 1);
+    EXPECT_EQ(ids(made(kTwoLines), "subsets:9", first), two);
+}
+
+TEST_F(States, ExhaustiveIsAllOfThemOrSaysSo)
+{
+    WalkOptions options = {.strategies = parse_strategies("exhaustive")};
+    WalkReport report;
+    const trace::TraceReader reader = made(kTwoLines);
+    EXPECT_EQ(walk(reader, options, &report).ids.size(), 6u + 6u);
+    EXPECT_EQ(report.legal.exact, 12u);
+    EXPECT_EQ(report.capped, 0u);
+    options.strategies = parse_strategies("exhaustive:6");
+    walk(reader, options, &report);
+    EXPECT_EQ(report.capped, 0u);
+    options.strategies = parse_strategies("exhaustive:5");
+    EXPECT_EQ(walk(reader, options, &report).ids.size(), 5u + 5u);
+    EXPECT_EQ(report.capped, 2u);
+}
+
+TEST_F(States, AccumulateInTheOrderOfTheFirstStore)
+{
+    const WalkOptions first = {.window = {.last_seq = 4}};
+    EXPECT_EQ(ids(made(kTwoLines), "ReorderAccumulative", first),
+              (List{"aea-4-f0", "aea-4-f1", "aea-4-f2"}));
+    EXPECT_EQ(ids(made(kTwoLines), "ReorderReverseAccumulative", first),
+              (List{"aea-4-b0", "aea-4-b1", "aea-4-b2"}));
+    EXPECT_EQ(ids(made(kTwoLines), "ReorderPartial", first).size(), 3u);
+    EXPECT_EQ(ids(made(kTwoLines), "NoReorderDoCheck", first), (List{"aea-4-a"}));
+    EXPECT_EQ(ids(made(kTwoLines), "NoReorderNoCheck", first), List{});
+    EXPECT_EQ(ids(made(kTwoLines), "ReorderFull", first).size(), 6u);
+}
+
+TEST_F(States, CombinationsComeInTheOrderGivenAndOnce)
+{
+    EXPECT_EQ(ids(made(kTwoLines), "none-all,subsets:1,all", {.window = {.last_seq = 4}}),
+              (List{"aea-4-n", "aea-4-a", "aea-4-n+0.1", "aea-4-n+1.1", "aea-4-n+1.2",
+                    "aea-4-a+0.0", "aea-4-a+1.0", "aea-4-a+1.1"}));
+}
+
+// A flush or fence by a new path, with a store since the one before.
+TEST_F(States, FailurePoints)
+{
+    const trace::TraceReader reader = made(R"(
+store pmem0+0x40 8 = 1 @a
+flush clwb pmem0+0x40 @f ^x      # 1: yes
+fence sfence @g ^x               # 2: no store since
+store pmem0+0x40 8 = 2 @a
+flush clwb pmem0+0x40 @f ^x      # 4: the same path
+store pmem0+0x40 8 = 3 @a
+flush clwb pmem0+0x40 @f ^y      # 6: another caller
+store pmem0+0x40 8 = 4 @a
+fence lock_rmw @h ^x             # 8: does not count as a fence
+fence sfence @g ^x               # 9: yes
+store pmem0+0x40 8 = 5 @a
+fence sfence @g ^x<z             # 11: another caller's caller
+)");
+    EXPECT_EQ(ids(reader, "prefix"), (List{"aea-1-a", "aea-6-a", "aea-9-a", "aea-11-a"}));
+    EXPECT_EQ(ids(reader, "prefix", {.fences = model::FenceRule::architectural}),
+              (List{"aaa-1-a", "aaa-6-a", "aaa-8-a", "aaa-11-a"}));
+}
+
+TEST_F(States, RandomDependsOnTheSeedAlone)
+{
+    trace::PmWork({.pm_bytes = 1 << 20, .forgetful = true}).write(path(), 3000);
+    const trace::TraceReader reader(path());
+    const auto levels = [&](std::string_view strategy, std::uint64_t seed, Window window = {}) {
+        return walk(reader,
+                    {.strategies = parse_strategies(strategy), .seed = seed, .window = window})
+            .levels;
+    };
+    const auto all = levels("random:3", 5);
+    EXPECT_EQ(levels("random:3", 5), all);
+    // Neither what else is generated nor where the window begins makes a difference.
+    unsigned compared = 0;
+    for (const auto &[id, of_state] : levels("none-all,random:2", 5, {.first_seq = 1000}))
+        if (id.find("-r5.") != std::string::npos) {
+            EXPECT_EQ(all.at(id), of_state) << id;
+            ++compared;
+        }
+    EXPECT_GT(compared, 10u);
+    std::set<std::vector<ItemLevel>> distinct;
+    for (const auto &each : all)
+        distinct.insert(each.second);
+    EXPECT_GT(distinct.size(), all.size() / 4);
+    unsigned different = 0;
+    for (const auto &[id, of_state] : levels("random:3", 6)) {
+        std::string other = id;
+        other.replace(other.find("-r6."), 4, "-r5.");
+        different += all.at(other) != of_state;
+    }
+    EXPECT_GT(different, all.size() / 4);
+}
+
+// Every state can be named, found again by its name, and gone on from.
+TEST_F(States, ResumeAnywhere)
+{
+    trace::PmWork({.pm_bytes = 1 << 20, .forgetful = true, .mixed_lines = true})
+        .write(path(), 2000);
+    const trace::TraceReader reader(path());
+    const std::string digits = reader.recording().event_digest.substr(0, 8) + "-";
+    const std::string_view strategy = "prefix,none-all,random:2,subsets:1,exhaustive:4,accumulate";
+    const List all = ids(reader, strategy);
+    ASSERT_GT(all.size(), 300u);
+    for (std::size_t at = 0; at < all.size(); at += 37) {
+        const StateId id = parse_state_id(digits + all[at]);
+        EXPECT_EQ(text_of(id), digits + all[at]);
+        EXPECT_EQ(ids(reader, strategy, {.after = id}), List(all.begin() + at + 1, all.end()));
+        StateWalk alone(reader, options_of(id));
+        Ids one;
+        one.walk = &alone;
+        alone.run_to(id, one);
+        EXPECT_EQ(one.ids, List{all[at]});
+    }
+    EXPECT_THROW(ids(reader, "none-all", {.after = parse_state_id(digits + "aea-77-n+0.1")}),
+                 Error);
+}
+
+TEST_F(States, IdsThatAreNone)
+{
+    for (const char *text :
+         {"", "x", "12345678-aea-1-n+", "12345678-aea-1", "12345678-zea-1-n", "1234567-aea-1-n",
+          "12345678-aea-1-q", "12345678-aea-1-n+1", "12345678-aea-1-n+2.1+1.1", "12345678-aea-1-r1",
+          "12345678-aea-99999999999999999999-n", "12345678-aea-1-n ", "1234567G-aea-1-n"})
+        EXPECT_THROW(parse_state_id(text), Error) << text;
+    const trace::TraceReader reader = made(kTwoLines);
+    const std::string digits = reader.recording().event_digest.substr(0, 8);
+    const auto run = [&](const std::string &text) {
+        const StateId id = parse_state_id(text);
+        StateWalk walk(reader, options_of(id));
+        Ids ids;
+        ids.walk = &walk;
+        walk.run_to(id, ids);
+        return ids.ids;
+    };
+    EXPECT_EQ(run(digits + "-aea-4-n+1.2"), List{"aea-4-n+1.2"});
+    EXPECT_EQ(run(digits + "-aea-0-a"), List{"aea-0-a"});
+    for (const char *rest : {"-aea-4-n+1.3", "-aea-4-n+2.1", "-aea-4-x6", "-aea-4-f3", "-aea-7-n"})
+        try {
+            run(digits + rest);
+            ADD_FAILURE() << rest;
+        } catch (const Error &error) {
+            EXPECT_EQ(error.kind(), ErrorKind::usage) << error.what();
+        }
+    try {
+        run("00000000-aea-4-n");
+        ADD_FAILURE() << "a state of another trace";
+    } catch (const Error &error) {
+        EXPECT_EQ(error.kind(), ErrorKind::trace);
+    }
+}
+
+TEST_F(States, StrategiesThatAreNone)
+{
+    for (const char *text : {"", "none", "subsets", "random", "random:", "random:x", "random:0",
+                             "exhaustive:0", "subsets:0", "none-all:3", "prefix,", ",prefix",
+                             "subsets:-1", "random:1.5", "random:99999999999999999999"})
+        EXPECT_THROW(parse_strategies(text), Error) << text;
+    EXPECT_EQ(text_of(parse_strategies("prefix,subsets:2,exhaustive,ReorderPartial")),
+              "prefix,subsets:2,exhaustive:65536,random:3");
+}
+
+TEST_F(States, Windows)
+{
+    const trace::TraceReader reader = made(R"(
+op_begin 1 "one"
+store pmem0+0x40 8 = 1
+flush clflush pmem0+0x40
+op_end 1
+op_begin 2 "two"
+store pmem0+0x40 8 = 2
+store pmem0+0x48 8 = 2
+op_end 2
+checkpoint 7
+store pmem0+0x50 8 = 3
+flush clflush pmem0+0x40
+checkpoint 8
+)");
+    const auto within = [&](std::string_view window) {
+        return ids(reader, "all", {.window = parse_window(window, reader)});
+    };
+    EXPECT_EQ(ids(reader, "all"), (List{"aea-2-a", "aea-10-a", "aea-12-a"}));
+    EXPECT_EQ(within("op:1"), (List{"aea-2-a", "aea-3-a"}));
+    EXPECT_EQ(within("op:2"), (List{"aea-7-a"}));
+    EXPECT_EQ(within("op:1-2"), (List{"aea-2-a", "aea-7-a"}));
+    EXPECT_EQ(within("checkpoint:7-8"), (List{"aea-10-a", "aea-11-a"}));
+    EXPECT_EQ(within("checkpoint:7-"), (List{"aea-10-a", "aea-12-a"}));
+    EXPECT_EQ(within("seq:5-6"), (List{"aea-6-a"}));
+    EXPECT_EQ(within("seq:5-"), (List{"aea-10-a", "aea-12-a"}));
+    EXPECT_EQ(within("epoch:0"), (List{"aea-2-a"}));
+    EXPECT_EQ(within("epoch:1-2"), (List{"aea-10-a", "aea-12-a"}));
+    for (const char *text : {"", "seq", "seq:", "seq:x", "seq:5-3", "seq:99", "op:3", "op:1-9",
+                             "checkpoint:1-2", "lines:1-2", "seq:1-2-3", "epoch:-1"})
+        EXPECT_THROW(parse_window(text, reader), Error) << text;
+}
+
+// A page copied by a loop is one item, or 64 lines of 8 units.
+TEST_F(States, Runs)
+{
+    std::string text;
+    for (unsigned i = 0; i < 512; ++i)
+        text += "nt_store pmem0+" + std::to_string(4096 + i * 8) + " 8 = 1 @copy+" +
+                std::to_string(i % 8 * 4) + "\n";
+    text += "store pmem0+0x40 8 = 1 @other\nfence sfence\n";
+    const trace::TraceReader reader = made(text);
+    WalkReport report;
+    WalkOptions options = {.strategies = parse_strategies("subsets:1")};
+    EXPECT_EQ(walk(reader, options, &report).ids.size(), 4u + 2 + 4);
+    EXPECT_EQ(report.runs, 1u);
+    EXPECT_EQ(report.lines_in_runs, 64u);
+    EXPECT_EQ(report.grouped_crash_points, 1u);
+    EXPECT_EQ(report.legal.exact, std::nullopt);
+    EXPECT_NEAR(report.legal.log2, 513, 1e-6);
+    options.grouping = Grouping::off;
+    EXPECT_EQ(walk(reader, options, &report).ids.size(), 2 * (1 + 513) + 4u);
+    EXPECT_EQ(report.runs, 0u);
+}
+
+TEST_F(States, RunsEndWhereTheWritingChanges)
+{
+    std::string text;
+    for (unsigned line = 0; line < 20; ++line) // another site in the middle
+        text += "store pmem0+" + std::to_string(line * 64) + " 8 = 1 @" + (line == 10 ? "b" : "a") +
+                "\n";
+    for (unsigned line = 0; line < 4; ++line) // a gap of one line each
+        text += "store pmem0+" + std::to_string(8192 + line * 128) + " 8 = 1 @c\n";
+    const trace::TraceReader reader = made(text);
+    WalkReport report;
+    walk(reader, {.strategies = parse_strategies("random:1")}, &report);
+    EXPECT_EQ(report.runs, 0u);
+    walk(reader, {.strategies = parse_strategies("random:1"), .grouping = Grouping::run}, &report);
+    EXPECT_EQ(report.runs, 2u);
+    EXPECT_EQ(report.lines_in_runs, 19u);
+}
+
+TEST_F(States, LegalUnderTheStricterRule)
+{
+    const trace::TraceReader reader = made(R"(
+store pmem0+0x40 8 = 1
+flush clwb pmem0+0x40
+fence lock_rmw
+store pmem0+0x40 8 = 2
+store pmem0+0x80 8 = 3
+nt_store pmem0+0xc0 8 = 4
+fence sfence
+)");
+    const Ids found =
+        walk(reader, {.strategies = parse_strategies("exhaustive"), .window = {.last_seq = 6}});
+    EXPECT_EQ(found.ids.size(), 12u);
+    // Without the first store: 1 x 2 x 2 states.
+    EXPECT_EQ(found.incidental.size(), 4u);
+    EXPECT_EQ(found.incidental.count("aea-6-x0"), 1u);
+    EXPECT_EQ(found.incidental.count("aea-6-x1"), 0u);
+}
+
+TEST_F(States, CountsAreExactOrLogarithms)
+{
+    StateCount sum = {.exact = 0};
+    sum.add({.exact = 5, .log2 = 2.32});
+    EXPECT_EQ(sum.exact, 5u);
+    sum.add({.exact = UINT64_MAX - 1, .log2 = 64});
+    EXPECT_EQ(sum.exact, std::nullopt);
+    EXPECT_NEAR(sum.log2, 64, 1e-9);
+    sum.add({.log2 = 64});
+    EXPECT_NEAR(sum.log2, 65, 1e-9);
+}
+
+TEST_F(States, TracesThatAreNotComplete)
+{
+    for (const char *text :
+         {"store pmem0+0x40 8 = 1\nrecording running",
+          "store pmem0+0x40 8 = 1\nrecording truncated",
+          "quality incomplete_lines 3 error \"lines differ\"\nstore pmem0+0x40 8 = 1"})
+        try {
+            const trace::TraceReader reader = made(text);
+            StateWalk walk(reader, {});
+            ADD_FAILURE() << text;
+        } catch (const Error &error) {
+            EXPECT_EQ(error.kind(), ErrorKind::trace) << error.what();
+        }
+    const trace::TraceReader reader =
+        made("quality incomplete_lines 0 error \"lines differ\"\nquality odd 3 warning \"\"\nstore "
+             "pmem0+0x40 8 = 1");
+    EXPECT_NO_THROW(StateWalk(reader, {}));
+}
+
+} // namespace
+} // namespace fencepost::states
