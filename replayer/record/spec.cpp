@@ -38,6 +38,8 @@ public:
         } catch (const toml::parse_error &error) {
             fail(ErrorKind::usage, "{}:{}:{}: {}", name_, error.source().begin.line, error.source().begin.column,
                  error.description());
+        } catch (const TomlGaveUp &) {
+            fail(ErrorKind::usage, "{}: this is not TOML; look for a table or field with a strange name", name_);
         }
     }
 
