@@ -25,6 +25,8 @@ using agent::MailboxState;
 namespace {
 
 constexpr std::chrono::minutes kRestoreTime(2);
+constexpr std::chrono::minutes kSetupTime(15);
+constexpr std::chrono::minutes kReportTime(2);
 // A plugin has its last events to write when QEMU is told to quit.
 constexpr std::chrono::minutes kQuitTime(5);
 
@@ -55,8 +57,7 @@ public:
     Session(TemplateStore &templates, const Template &source, const RecordInputs &inputs, const fs::path &cache,
             const RecordProgress &progress)
         : templates_(templates), source_(source), inputs_(inputs), progress_(progress), scratch_(cache),
-          files_{scratch_.path() / "mailbox", scratch_.path() / "console"},
-          deadline_(Deadline::after(std::chrono::seconds(inputs.host_time_limit)))
+          files_{scratch_.path() / "mailbox", scratch_.path() / "console"}
     {
         for (std::size_t i = 0; i < inputs_.config.pm.size(); ++i) {
             pm_files_.push_back(scratch_.path() / fmt::format("pm{}", i));
@@ -82,7 +83,6 @@ private:
     const RecordProgress &progress_;
     ScratchDirectory scratch_;
     RecordingFiles files_;
-    Deadline deadline_;
     fs::path trace_;
     std::vector<fs::path> pm_files_;
     std::vector<fs::path> final_pm_;
@@ -96,7 +96,7 @@ void Session::set_up()
         return;
     make_mailbox(files_.mailbox, agent::encode_job(inputs_.setup));
     guest_ = templates_.restore_recording(source_, pm_files_, files_, Deadline::after(kRestoreTime));
-    const RecordingStop stop = guest_->resume(deadline_);
+    const RecordingStop stop = guest_->resume(Deadline::after(kSetupTime));
     if (stop != RecordingStop::by_itself)
         fail(ErrorKind::guest, "the guest did not get through the set-up ({}); its console ends with: {}",
              guest::to_string(stop), last_line(guest_->console()));
@@ -164,10 +164,11 @@ void Session::run_workload(const fs::path &plugin, RecordResult &result)
         arguments = {"-plugin", fmt::format("{},trace={},stacks={},recording=off", escape_commas(plugin),
                                             escape_commas(trace_), inputs_.stacks ? "on" : "off")};
     guest_ = templates_.restore_recording(source_, pm_files_, files_, Deadline::after(kRestoreTime), arguments);
-    RecordingStop stop = guest_->resume(deadline_, [this] { count_events(); });
+    RecordingStop stop = guest_->resume(Deadline::after(std::chrono::seconds(inputs_.host_time_limit)),
+                                        [this] { count_events(); });
     if (stop == RecordingStop::by_itself && guest_->state() == MailboxState::recorded) {
         take_final_pm();
-        stop = guest_->resume(deadline_);
+        stop = guest_->resume(Deadline::after(kReportTime));
         // The recording is over; a guest that fails to report afterwards takes nothing from it.
         if (stop != RecordingStop::by_itself)
             fail(ErrorKind::guest, "the guest ran the workload but could not report ({})", guest::to_string(stop));

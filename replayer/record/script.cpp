@@ -261,7 +261,7 @@ void Splitter::list(bool in_substitution)
             if (open.empty() && !in_substitution && !continues_)
                 return;
             command_begins_ = true;
-        } else if (c == ' ' || c == '\t' || c == '\r') {
+        } else if (std::isspace(static_cast<unsigned char>(c))) {
             next();
         } else if (c == '\\' && peek(1) == '\n') {
             next();

@@ -32,11 +32,14 @@ public:
         : name_(std::move(name)), directory_(directory.empty() ? "." : std::move(directory)), files_(files)
     {
         spec_.text = text;
+        check_characters(text);
         try {
             document_ = toml::parse(text, name_);
         } catch (const toml::parse_error &error) {
             fail(ErrorKind::usage, "{}:{}:{}: {}", name_, error.source().begin.line, error.source().begin.column,
                  error.description());
+        } catch (const TomlGaveUp &) {
+            fail(ErrorKind::usage, "{}: this is not TOML; look for a table or field with a strange name", name_);
         }
     }
 
@@ -53,6 +56,20 @@ public:
     }
 
 private:
+    // TOML has no other control characters; the parser takes some of them for its own mistake.
+    void check_characters(std::string_view text) const
+    {
+        unsigned line = 1;
+        unsigned column = 1;
+        for (const char c : text) {
+            const auto code = static_cast<unsigned char>(c);
+            if ((code < 0x20 && c != '\t' && c != '\n' && c != '\r') || code == 0x7f)
+                fail(ErrorKind::usage, "{}:{}:{}: a control character ({:#04x})", name_, line, column, code);
+            column = c == '\n' ? 1 : column + 1;
+            line += c == '\n';
+        }
+    }
+
     // The table of that name; nothing if there is none.
     std::optional<TableReader> table(const TableReader &root, const std::string &name,
                                      const std::vector<std::string> &fields) const

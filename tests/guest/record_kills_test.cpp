@@ -26,7 +26,7 @@ type = "ext4"
 [workload]
 kind = "script"
 text = """
-dd if=/dev/zero of=a bs=64k count=64
+dd if=/dev/zero of=a bs=64k count=400
 sync
 dd if=/dev/zero of=b bs=4k count=200
 mv a c
@@ -131,9 +131,11 @@ int run(int times, unsigned seed)
         if (i % 2 == 0 || trace_ended(killed))
             fs::remove_all(killed);
         const bool kill_machine = random() % 2 == 0;
-        const auto moment = std::chrono::microseconds(static_cast<long>(random() % 1000 * seconds * 1050));
+        // Anywhere in a recording, and as often in the part of it where events flow.
+        const double part = random() % 1000 / 1000.0;
+        const double moment = seconds * (random() % 2 == 0 ? part * 1.05 : 0.5 + part / 2);
         ChildProcess recorder(record_command(directory.path(), killed), {});
-        recorder.wait(Deadline::after(std::chrono::duration_cast<std::chrono::milliseconds>(moment)));
+        recorder.wait(Deadline::after(std::chrono::milliseconds(static_cast<long>(moment * 1000))));
         const pid_t machine = machine_of(recorder.pid());
         if (kill_machine && machine != 0)
             ::kill(machine, SIGKILL);

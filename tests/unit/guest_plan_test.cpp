@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include <gtest/gtest.h>
@@ -110,6 +111,28 @@ TEST(QemuCommand, CountsInstructionsForRecordings)
     config.clock = Clock::icount;
     EXPECT_TRUE(has_pair(clock_arguments(config), "-icount", "shift=0,sleep=off"));
     EXPECT_EQ(cpu_model(config), "max,-rdrand,-rdseed");
+}
+
+// Whatever could interrupt the guest at the host's pleasure is not there.
+TEST(QemuCommand, ARecordingGuestGetsNoInput)
+{
+    GuestConfig config;
+    config.clock = Clock::icount;
+    config.recording = true;
+    MachinePlan plan = plan_with(config);
+    plan.mailbox_file = "M";
+    plan.console_file = "C";
+    const auto command = qemu_command({"qemu", "10.0", 10, 0}, plan, {});
+    EXPECT_TRUE(has_pair(command, "-action", "panic=pause"));
+    EXPECT_TRUE(has_pair(command, "-device", "pvpanic,ioport=1285"));
+    EXPECT_TRUE(has_pair(command, "-device", "virtio-pmem-pci,memdev=mailbox,memaddr=0x240000000"));
+    EXPECT_TRUE(has_pair(command, "-chardev", "file,id=console,path=C"));
+    EXPECT_EQ(std::count(command.begin(), command.end(), "-serial"), 1);
+    for (const std::string &argument : command)
+        EXPECT_EQ(argument.find("virtio-serial"), std::string::npos);
+    EXPECT_NE(kernel_command_line(config).find(" fencepost.recording"), std::string::npos);
+    config.clock = Clock::host;
+    EXPECT_EQ(refusal([&] { validate(config); }), "a recording guest is emulated and counts instructions");
 }
 
 TEST(QemuCommand, IsQuotedForAShell)

@@ -43,6 +43,7 @@ TEST(Script, IsCutAtItsTopLevel)
     EXPECT_EQ(commands("x=$((1 + (2)))\nc ${x#'}'}\nd"), (Texts{"x=$((1 + (2)))", "c ${x#'}'}", "d"}));
     EXPECT_EQ(commands("echo if for done }\nb"), (Texts{"echo if for done }", "b"}));
     EXPECT_EQ(commands("echo a#b # c\nd"), (Texts{"echo a#b # c", "d"}));
+    EXPECT_EQ(commands("a \f\v b\nc"), (Texts{"a \f\v b", "c"}));
     EXPECT_EQ(commands(""), Texts());
 }
 

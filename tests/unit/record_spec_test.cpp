@@ -131,6 +131,9 @@ TEST_F(SpecTest, NamesTheMistakeAndItsPlace)
     } rows[] = {
         {"[workload\n", "x.toml:1:10: "},
         {"", "x.toml:1:1: the table [workload] is missing"},
+        {std::string("[[\0\0(e\n", 7), "x.toml:1:3: a control character (0x00)"},
+        {"[[@x]] = 1\n", "x.toml: this is not TOML"},
+        {"[guest]\nimage = \"a\x1b\"\n", "x.toml:2:11: a control character (0x1b)"},
         {kWorkload + "[gest]\n", "x.toml:4:2: there is no field 'gest'; a spec has guest, pm,"},
         {kWorkload + "[guest]\ncpu = 1\n", "x.toml:5:1: there is no field 'guest.cpu'; guest has image,"},
         {kWorkload + "[guest]\ncpus = 9\n", "x.toml:5:8: guest.cpus is a whole number from 1 to 8"},

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Run directories without a machine: who may replace one, what verify says of complete, incomplete and
+// unfinished traces, and that what is kept can be read again.
+#include <cstring>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "replayer/record/run_files.h"
+#include "replayer/record/verify.h"
+#include "trace/amendment.h"
+#include "trace/image.h"
+#include "trace/writer.h"
+
+namespace fencepost::record {
+namespace {
+
+namespace fs = std::filesystem;
+using trace::Event;
+using trace::EventBuffer;
+
+constexpr std::uint64_t kBase = 4ull << 30;
+constexpr std::uint64_t kSize = 1 << 20;
+
+class RunTest : public testing::Test {
+protected:
+    fs::path run() const { return directory_.path() / "run"; }
+    RunFiles files() const { return {run()}; }
+
+    // A trace of one store of 0x2a at offset 100; PM at the end has `final_byte` there.
+    void make_trace(std::uint8_t final_byte, bool finished = true)
+    {
+        make_directories(run());
+        trace::Region region;
+        region.id = 1;
+        region.name = "pmem0";
+        region.base = kBase;
+        region.size = kSize;
+        region.file = "pm0";
+        trace::TraceWriter writer = trace::TraceWriter::create(files().trace());
+        writer.put_region(region);
+        std::vector<std::byte> initial(kSize);
+        writer.put_initial_image(region, initial);
+        EventBuffer buffer(8);
+        Event store;
+        store.address = kBase + 100;
+        store.size = 1;
+        const std::uint8_t value = 0x2a;
+        buffer.push_store(store, &value);
+        writer.append(buffer);
+        if (!finished) {
+            writer.sync();
+            return;
+        }
+        writer.finish(trace::RecordingState::complete, "finished");
+        std::string bytes(kSize, '\0');
+        bytes[100] = static_cast<char>(final_byte);
+        write_file(files().final_pm(0), bytes);
+        trace::TraceAmendment amendment(files().trace());
+        amendment.put_final_digest(1, trace::image_digest(std::as_bytes(std::span(bytes))));
+        amendment.commit();
+    }
+
+    std::string refusal(Replace replace)
+    {
+        try {
+            NewRun made(run(), replace);
+        } catch (const Error &error) {
+            EXPECT_EQ(error.exit_code(), 2);
+            return error.what();
+        }
+        return "accepted";
+    }
+
+    TemporaryDirectory directory_{"/tmp", "fp-run-"};
+};
+
+TEST_F(RunTest, ACompleteTraceIsComplete)
+{
+    make_trace(0x2a);
+    const VerifyReport report = verify_trace(files());
+    EXPECT_EQ(report.completeness, Completeness::complete);
+    EXPECT_TRUE(report.good());
+}
+
+TEST_F(RunTest, AMissedStoreIsNamedWithItsLine)
+{
+    make_trace(0x2b);
+    const VerifyReport report = verify_trace(files());
+    EXPECT_EQ(report.completeness, Completeness::incomplete);
+    EXPECT_FALSE(report.good());
+    EXPECT_EQ(report.differing_lines, 1u);
+    ASSERT_EQ(report.differences.size(), 1u);
+    EXPECT_EQ(report.differences[0], "line 0x100000040 (region 1, offset 0x40): from byte 36 on the trace says 2a, "
+                                     "PM has 2b; last written by event 0");
+}
+
+TEST_F(RunTest, AnUnfinishedTraceIsNotCalledComplete)
+{
+    make_trace(0x2a, false);
+    const VerifyReport report = verify_trace(files());
+    EXPECT_EQ(report.recording.state, trace::RecordingState::running);
+    EXPECT_EQ(report.recording.event_count, 1u);
+    EXPECT_EQ(report.completeness, Completeness::unknown);
+    EXPECT_FALSE(report.good());
+}
+
+TEST_F(RunTest, AFinishedRunIsReplacedOnlyByForce)
+{
+    make_trace(0x2a);
+    EXPECT_NE(refusal(Replace::unfinished_only).find("--force replaces it"), std::string::npos);
+    EXPECT_TRUE(fs::exists(files().trace()));
+    EXPECT_EQ(refusal(Replace::any), "accepted");
+    EXPECT_FALSE(fs::exists(run())) << "no trace came into it";
+}
+
+TEST_F(RunTest, AnUnfinishedRunStartsClean)
+{
+    make_trace(0x2a, false);
+    EXPECT_EQ(refusal(Replace::unfinished_only), "accepted");
+}
+
+TEST_F(RunTest, WhatIsNoRunIsLeftAlone)
+{
+    make_directories(run());
+    write_file(run() / "thesis.tex", "x");
+    EXPECT_NE(refusal(Replace::any).find("is not a run (it holds thesis.tex)"), std::string::npos);
+    EXPECT_TRUE(fs::exists(run() / "thesis.tex"));
+    fs::remove_all(run());
+    write_file(run(), "a file");
+    EXPECT_NE(refusal(Replace::any).find("is not a directory"), std::string::npos);
+}
+
+TEST_F(RunTest, OneRecorderAtATime)
+{
+    const NewRun first(run(), Replace::unfinished_only);
+    EXPECT_NE(refusal(Replace::any).find("is being recorded by another process"), std::string::npos);
+}
+
+TEST_F(RunTest, InputsComeBack)
+{
+    make_directories(run());
+    RecordInputs inputs;
+    inputs.config.clock = guest::Clock::icount;
+    inputs.config.recording = true;
+    inputs.config.cpus = 2;
+    inputs.setup.steps.emplace_back().command.argv = {"mkfs"};
+    inputs.workload.recorded = true;
+    inputs.workload_step = 1;
+    inputs.host_time_limit = 7;
+    inputs.spec = "[workload]\n";
+    inputs.stacks = true;
+    save_inputs(files(), inputs);
+    const RecordInputs back = load_inputs(files());
+    EXPECT_EQ(back.config.cpus, 2u);
+    EXPECT_TRUE(back.config.recording);
+    EXPECT_EQ(back.setup, inputs.setup);
+    EXPECT_EQ(back.workload, inputs.workload);
+    EXPECT_EQ(back.workload_step, 1u);
+    EXPECT_EQ(back.host_time_limit, 7u);
+    EXPECT_EQ(back.spec, inputs.spec);
+    EXPECT_TRUE(back.stacks);
+    write_file(files().workload_job(), "nonsense");
+    EXPECT_THROW(load_inputs(files()), Error);
+    fs::remove(files().inputs());
+    try {
+        load_inputs(files());
+        ADD_FAILURE();
+    } catch (const Error &error) {
+        EXPECT_EQ(error.exit_code(), 3);
+    }
+}
+
+} // namespace
+} // namespace fencepost::record
