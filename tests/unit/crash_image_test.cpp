@@ -225,7 +225,7 @@ TEST_P(PmImages, IdentityIsThatOfTheBytes)
             unsigned compared = 0;
             std::uint64_t seen = 0;
             Listener listener(initial, [&](const State &state, StateImages &images) {
-                if (seen++ % (kind == ModelKind::eadr ? 497 : 61) == 0) {
+                if (seen++ % (kind == ModelKind::eadr ? 97 : 31) == 0) {
                     EXPECT_EQ(images.hash(state), hash_of(base, bytes_of(state, images)));
                     ++compared;
                 }
