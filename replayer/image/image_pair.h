@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "analyzer/model/in_flight.h"
+#include "base/error.h"
 #include "replayer/image/initial_image.h"
 #include "replayer/image/line_hash.h"
 #include "trace/event.h"
@@ -91,6 +92,7 @@ public:
 private:
     void store(const trace::Event &event, std::span<const std::byte> bytes)
     {
+        CHECK(bytes.size() == event.size, "a scan with values");
         const auto offset = static_cast<unsigned>(event.address % trace::kLineBytes);
         const unsigned first = std::min<unsigned>(event.size, trace::kLineBytes - offset);
         written_.write(event.first_line(), offset, bytes.data(), first);

@@ -184,7 +184,8 @@ void run(const std::vector<std::string_view> &arguments)
     for (const std::string_view argument : arguments)
         millions.push_back(argument == "--smoke" ? 1 : std::strtoull(argument.data(), nullptr, 10));
     for (const std::uint64_t each : millions) {
-        PmWork({}).write(path, each * 1000000);
+        // Little PM, so that the copies of it do not hide what grows with the trace.
+        PmWork({.pm_bytes = 16 << 20}).write(path, each * 1000000);
         measure_length(path);
     }
 }
