@@ -132,6 +132,7 @@ TEST_F(SpecTest, NamesTheMistakeAndItsPlace)
         {"[workload\n", "x.toml:1:10: "},
         {"", "x.toml:1:1: the table [workload] is missing"},
         {std::string("[[\0\0(e\n", 7), "x.toml:1:3: a control character (0x00)"},
+        {"# \xc3\xa9\n[guest]\nimage = \"\xc3\xa9\\\"\" \xc3\xa9\n", "x.toml:3:16: only strings and comments"},
         {"[[@x]] = 1\n", "x.toml: this is not TOML"},
         {"[guest]\nimage = \"a\x1b\"\n", "x.toml:2:11: a control character (0x1b)"},
         {kWorkload + "[gest]\n", "x.toml:4:2: there is no field 'gest'; a spec has guest, pm,"},
