@@ -7,8 +7,10 @@
 #include <string>
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/io.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "guest-images/agent/descriptor.h"
 #include "guest-images/agent/directory.h"
@@ -67,6 +69,20 @@ void stop_machine()
     // Kernels can be built without ioperm(2).
     const Descriptor ports(open("/dev/port", O_WRONLY | O_CLOEXEC));
     [[maybe_unused]] const ssize_t ignored = pwrite(ports.get(), &kStopValue, 1, kStopPort);
+}
+
+void keep_awake()
+{
+    if (sysconf(_SC_NPROCESSORS_CONF) < 2 || fork() != 0)
+        return;
+    cpu_set_t first;
+    CPU_ZERO(&first);
+    CPU_SET(0, &first);
+    sched_setaffinity(0, sizeof first, &first);
+    const sched_param none = {};
+    sched_setscheduler(0, SCHED_IDLE, &none);
+    for (;;)
+        asm volatile("pause"); // gives the turn to the next CPU
 }
 
 bool keep_one_cpu()

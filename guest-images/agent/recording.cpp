@@ -135,7 +135,6 @@ public:
         answer(MailboxState::ready, encode_job(report));
         keep_one_cpu();
         stop_machine();
-        restore_cpus();
     }
 
     void work()
@@ -147,6 +146,11 @@ public:
             return;
         }
         mailbox_.set_state(MailboxState::working);
+        // A set-up has one CPU to the end: it repeats, and waiting costs it nothing.
+        if (job.recorded) {
+            keep_awake();
+            restore_cpus();
+        }
         JobReport report;
         KernelLogTail log;
         const std::uint64_t start = monotonic_usec();
