@@ -105,7 +105,7 @@ void measure_strategy(const trace::TraceReader &reader, const char *strategy,
                                     .grouping = grouping});
     const states::WalkReport report = walk.run(counting);
     const double seconds = cpu_seconds() - start;
-    std::printf("%-20s group %-4s %9.0f images/s (%llu states, %llu images, %llu epochs, %.1f M "
+    std::printf("%-20s group %-4s %9.0f states/s (%llu states, %llu images, %llu epochs, %.1f M "
                 "events/s)\n",
                 strategy, std::string(name_of(grouping)).c_str(),
                 static_cast<double>(report.generated) / seconds,
