@@ -20,13 +20,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Data that does not compress, so that the trace is committed several times while it is recorded.
 constexpr const char *kSpec = R"(
 [file_system]
 type = "ext4"
 [workload]
 kind = "script"
 text = """
-dd if=/dev/zero of=a bs=64k count=400
+dd if=/dev/urandom of=a bs=64k count=200
 sync
 dd if=/dev/zero of=b bs=4k count=200
 mv a c
@@ -66,6 +67,24 @@ pid_t machine_of(pid_t recorder)
         }
     }
     return 0;
+}
+
+std::uint64_t events_in(const fs::path &trace)
+{
+    try {
+        return fs::exists(trace) ? trace::TraceReader(trace).event_count() : 0;
+    } catch (const Error &) {
+        return 0; // being replaced
+    }
+}
+
+// Returns once the recorder has ended or its trace holds that many events.
+void wait_for_events(ChildProcess &recorder, const fs::path &trace, std::uint64_t events)
+{
+    const Deadline deadline = guest::soon();
+    while (!recorder.wait(Deadline::after(std::chrono::milliseconds(5))) && events_in(trace) < events)
+        if (deadline.passed())
+            fail(ErrorKind::internal, "a recording does not get on");
 }
 
 bool trace_ended(const fs::path &run)
@@ -133,9 +152,13 @@ int run(int times, unsigned seed)
         const bool kill_machine = random() % 2 == 0;
         // Anywhere in a recording, and as often in the part of it where events flow.
         const double part = random() % 1000 / 1000.0;
-        const double moment = seconds * (random() % 2 == 0 ? part * 1.05 : 0.5 + part / 2);
+        const bool while_events_flow = random() % 2 == 0;
         ChildProcess recorder(record_command(directory.path(), killed), {});
-        recorder.wait(Deadline::after(std::chrono::milliseconds(static_cast<long>(moment * 1000))));
+        if (while_events_flow)
+            wait_for_events(recorder, killed / "trace.db",
+                            static_cast<std::uint64_t>(part * static_cast<double>(reference.event_count())));
+        else
+            recorder.wait(Deadline::after(std::chrono::milliseconds(static_cast<long>(part * 1.05 * seconds * 1000))));
         const pid_t machine = machine_of(recorder.pid());
         if (kill_machine && machine != 0)
             ::kill(machine, SIGKILL);
