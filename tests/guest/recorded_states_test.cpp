@@ -11,6 +11,7 @@
 #include "replayer/image/image_index.h"
 #include "replayer/image/state_images.h"
 #include "replayer/record/recorder.h"
+#include "tests/states/image_listener.h"
 #include "trace/replay.h"
 
 namespace fencepost::image {
@@ -54,29 +55,6 @@ std::filesystem::path recorded()
     EXPECT_TRUE(result.complete());
     return trace;
 }
-
-class Listener : public states::StateListener {
-public:
-    Listener(const InitialImage &initial, std::function<bool(const State &, StateImages &)> visit)
-        : images_(initial), visit_(std::move(visit))
-    {
-    }
-    void event(std::uint64_t, const trace::Event &event, std::span<const std::byte> wide_values,
-               const model::InFlight &in_flight) override
-    {
-        images_.event(event, wide_values, in_flight);
-    }
-    void crash_point(const states::CrashPoint &, const states::ItemTable *items,
-                     const model::InFlight &in_flight) override
-    {
-        images_.crash_point(items, in_flight);
-    }
-    bool state(const State &state) override { return visit_(state, images_); }
-
-private:
-    StateImages images_;
-    std::function<bool(const State &, StateImages &)> visit_;
-};
 
 // Each failure point once, by its call stack, and its image is a replay of the trace up to it.
 TEST(RecordedStates, PrefixIsAReplay)

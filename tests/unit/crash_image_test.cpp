@@ -15,6 +15,7 @@
 #include "replayer/image/state_images.h"
 #include "tests/model/reference_model.h"
 #include "tests/model/small_trace.h"
+#include "tests/states/image_listener.h"
 #include "tests/states/pm_work.h"
 #include "trace/replay.h"
 
@@ -32,37 +33,6 @@ Hash128 hash_of(std::uint64_t base, std::span<const std::byte> bytes)
         sum += line_hash((base + at) / 64, bytes.data() + at);
     return sum;
 }
-
-// Calls a function for each state, with the images at hand.
-class Listener : public states::StateListener {
-public:
-    using Visit = std::function<bool(const State &, StateImages &)>;
-
-    Listener(const InitialImage &initial, Visit visit) : images_(initial), visit_(std::move(visit))
-    {
-    }
-
-    void event(std::uint64_t, const trace::Event &event, std::span<const std::byte> wide_values,
-               const model::InFlight &in_flight) override
-    {
-        images_.event(event, wide_values, in_flight);
-    }
-    void crash_point(const states::CrashPoint &, const states::ItemTable *items,
-                     const model::InFlight &in_flight) override
-    {
-        images_.crash_point(items, in_flight);
-    }
-    bool state(const State &state) override { return visit_(state, images_); }
-    void epoch(const states::EpochCount &epoch) override { epochs.push_back(epoch); }
-
-    StateImages &images() { return images_; }
-
-    std::vector<states::EpochCount> epochs;
-
-private:
-    StateImages images_;
-    Visit visit_;
-};
 
 class CrashImages : public testing::Test {
 protected:
