@@ -41,6 +41,7 @@ struct Judgement {
     std::string kernel_log;         // from the start of this image's test
     double guest_seconds = 0;       // in requests to the guest
     double oracle_seconds = 0;      // in programs on the host
+    bool guest_spent = false;       // not fit for another image: it crashed, warned, or keeps a mount
 };
 
 // A guest that has the image in its PM and has not looked at it yet.
