@@ -25,7 +25,6 @@ namespace fencepost::agent {
 namespace {
 
 constexpr std::size_t kTextLimit = 24 << 20; // of a file of /proc
-constexpr std::size_t kLogLimit = 4 << 20;
 
 // Files of /proc are made while they are read, so they are read in one go from one descriptor.
 std::string read_text(const char *path)
@@ -37,34 +36,6 @@ std::string read_text(const char *path)
         text.append(buffer, static_cast<std::size_t>(got));
     return text;
 }
-
-// The records that came in since it was opened.
-class KernelLogTail {
-public:
-    KernelLogTail() : records_(open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC))
-    {
-        lseek(records_.get(), 0, SEEK_END);
-    }
-
-    std::string text()
-    {
-        std::string lines;
-        char buffer[16384];
-        while (records_ && lines.size() < kLogLimit) {
-            const ssize_t got = read(records_.get(), buffer, sizeof buffer);
-            if (got < 0 && errno == EPIPE)
-                continue; // some were overwritten; their sequence numbers tell
-            if (got <= 0)
-                break;
-            lines += record_line({buffer, static_cast<std::size_t>(got)});
-            lines += '\n';
-        }
-        return lines;
-    }
-
-private:
-    Descriptor records_;
-};
 
 template <typename Reply> bool succeeded(const Outcome<Reply> &outcome, StepReport &report)
 {
