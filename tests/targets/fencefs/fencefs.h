@@ -35,6 +35,7 @@ struct fencefs {
     u64 data_block;
     enum fencefs_bug bug;
     bool replaying;
+    bool mounted;
 
     spinlock_t map_lock; /* the maps of what is used */
     unsigned long *block_map;

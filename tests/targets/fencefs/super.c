@@ -100,7 +100,7 @@ static void fencefs_put_super(struct super_block *sb)
 
     if (!fs)
         return;
-    if (fs->inode_map && sb->s_root)
+    if (fs->mounted)
         set_state(fs, FENCEFS_CLEAN);
     bitmap_free(fs->block_map);
     bitmap_free(fs->inode_map);
@@ -180,6 +180,7 @@ static int fill_super(struct super_block *sb, struct fs_context *context)
     if (error)
         goto fail;
     set_state(fs, FENCEFS_IN_USE);
+    fs->mounted = true;
     return 0;
 fail:
     fencefs_put_super(sb);
