@@ -65,7 +65,7 @@ std::vector<std::string> Engine::running() const
     return names;
 }
 
-void Engine::store(std::uint64_t seq, const Event &event)
+inline void Engine::store(std::uint64_t seq, const Event &event)
 {
     for (Rule *rule : store_rules_)
         rule->store({seq, event});
@@ -136,7 +136,7 @@ void Engine::fence(std::uint64_t seq, const Event &event)
         epochs_.fence(seq, event, result, ordering);
 }
 
-void Engine::event(std::uint64_t seq, const Event &event, std::span<const std::byte> wide_values)
+inline void Engine::event(std::uint64_t seq, const Event &event, std::span<const std::byte> wide_values)
 {
     if (epochs_.watching()) [[unlikely]]
         epochs_.event(seq, event, wide_values);
@@ -167,6 +167,7 @@ void Engine::marker(const trace::MarkerRow &row, const Event &event)
         epochs_.marker(row, event);
 }
 
+// What markers say stands in a table of its own: read for the rest of the block when one is met that matters.
 void Engine::block(std::uint64_t first_seq, std::span<const Event> events, std::span<const std::byte> wide_values)
 {
     std::size_t done = 0;
@@ -174,20 +175,25 @@ void Engine::block(std::uint64_t first_seq, std::span<const Event> events, std::
         for (; done < end; ++done)
             event(first_seq + done, events[done], wide_values);
     };
-    const bool any = std::any_of(events.begin(), events.end(), [&](const Event &event) {
-        return event.kind == EventKind::marker && marker_kinds_ >> event.subkind & 1;
-    });
-    // What markers say stands in a table of its own.
-    if (any)
+    const auto matters = [&](const Event &one) {
+        return one.kind == EventKind::marker && marker_kinds_ >> one.subkind & 1;
+    };
+    for (; done < events.size(); ++done) {
+        if (!matters(events[done])) {
+            event(first_seq + done, events[done], wide_values);
+            continue;
+        }
         reader_.for_each_marker(
             [&](const trace::MarkerRow &row) {
-                if (!(marker_kinds_ & marker_bit(row.kind)) || row.seq < first_seq + done)
+                if (!(marker_kinds_ & marker_bit(row.kind)))
                     return;
                 go_to(row.seq - first_seq);
-                marker(row, events[row.seq - first_seq]);
+                marker(row, events[done]);
             },
-            first_seq, first_seq + events.size() - 1);
-    go_to(events.size());
+            first_seq + done, first_seq + events.size() - 1);
+        go_to(events.size());
+        return;
+    }
 }
 
 void Engine::epoch_ended(Epoch &epoch)

@@ -124,6 +124,7 @@ void LineTable::close_slot(LineState &line)
 
 void LineTable::settle_units(LineState &line, std::uint8_t units)
 {
+    recent_line_ = UINT64_MAX;
     units &= line.in_flight();
     const auto keep = static_cast<std::uint8_t>(~units);
     line.cached &= keep;
@@ -155,6 +156,15 @@ std::uint8_t LineTable::settle_nt(LineState &line, std::uint16_t vcpu)
     return units;
 }
 
+void LineTable::list_nt(std::uint16_t number, std::uint32_t slot, std::uint64_t listed)
+{
+    slots_[slot].nt_listed |= listed;
+    Vcpu &vcpu = vcpu_of(number);
+    vcpu.nt_slots.push_back(slot);
+    if (vcpu.nt_slots.size() > 4096 && vcpu.nt_slots.size() > 4 * slots_.size())
+        prune(number);
+}
+
 void LineTable::settle_all_cached()
 {
     for (LineState &line : slots_)
@@ -183,8 +193,8 @@ void LineTable::note_flush(std::uint64_t seq, std::uint16_t number, LineState &l
 
 FlushResult LineTable::flush(std::uint64_t seq, const trace::Event &event)
 {
-    Vcpu &vcpu = vcpu_of(event.vcpu);
-    ++vcpu.flush_count;
+    recent_line_ = UINT64_MAX;
+    ++vcpu_of(event.vcpu).flush_count;
     if (!event.has_address()) {
         settle_all_cached();
         return {};

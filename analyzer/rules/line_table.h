@@ -2,6 +2,7 @@
 // What the rules know of each line of PM: the last write of each unit in flight, and its history.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -169,9 +170,15 @@ private:
     void prune(std::uint16_t number);
     void note_flush(std::uint64_t seq, std::uint16_t vcpu, LineState &line);
 
+    static std::uint64_t bytes_from(unsigned offset, unsigned size)
+    {
+        return (size == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << size) - 1) << offset;
+    }
+    std::uint32_t slot_for_store(std::uint64_t line, bool nt, std::uint8_t units);
+    void list_nt(std::uint16_t vcpu, std::uint32_t slot, std::uint64_t listed);
     template <typename Overwritten>
-    void store_part(std::uint64_t seq, const trace::Event &event, std::uint64_t line, unsigned offset, unsigned size,
-                    Overwritten &overwritten);
+    void store_part(std::uint64_t seq, const trace::Event &event, std::uint64_t line, std::uint64_t bytes, unsigned first,
+                    unsigned last, Overwritten &overwritten);
 
     bool eadr_;
     std::vector<RegionPages> regions_;
@@ -179,6 +186,10 @@ private:
     std::vector<std::array<Origin, kPageLines>> flush_blocks_;
     std::uint64_t recent_page_ = UINT64_MAX;
     std::uint32_t recent_index_ = 0;
+    // The line of the last store, while nothing but stores has come.
+    std::uint64_t recent_line_ = UINT64_MAX;
+    std::uint32_t recent_slot_ = 0;
+    bool recent_nt_ = false;
     std::vector<LineState> slots_;
     std::vector<std::uint32_t> free_slots_;
     std::vector<Vcpu> vcpus_;
@@ -192,67 +203,81 @@ void LineTable::store(std::uint64_t seq, const trace::Event &event, Overwritten 
         ++vcpu_of(event.vcpu).nt_count;
     const unsigned offset = event.address % trace::kLineBytes;
     const std::uint64_t line = event.first_line();
-    if (offset + event.size <= trace::kLineBytes) [[likely]] {
-        store_part(seq, event, line, offset, event.size, overwritten);
+    if (offset % trace::kUnitBytes + event.size <= trace::kUnitBytes) [[likely]] {
+        const std::uint64_t bytes = ((std::uint64_t{1} << event.size % 64) - 1) << offset;
+        const unsigned unit = offset / trace::kUnitBytes;
+        store_part(seq, event, line, bytes, unit, unit, overwritten);
         return;
     }
-    const unsigned head = trace::kLineBytes - offset;
-    store_part(seq, event, line, offset, head, overwritten);
-    store_part(seq, event, line + 1, 0, event.size - head, overwritten);
+    const unsigned head = std::min<unsigned>(event.size, trace::kLineBytes - offset);
+    store_part(seq, event, line, bytes_from(offset, head), offset / trace::kUnitBytes,
+               (offset + head - 1) / trace::kUnitBytes, overwritten);
+    if (const unsigned rest = event.size - head)
+        store_part(seq, event, line + 1, bytes_from(0, rest), 0, (rest - 1) / trace::kUnitBytes, overwritten);
 }
 
-template <typename Overwritten>
-void LineTable::store_part(std::uint64_t seq, const trace::Event &event, std::uint64_t line, unsigned offset,
-                           unsigned size, Overwritten &overwritten)
+// The line's slot, made if it has none; kNoSlot: there is nothing to keep.
+inline std::uint32_t LineTable::slot_for_store(std::uint64_t line, bool nt, std::uint8_t units)
 {
     Page *page = page_of(line / kPageLines);
     if (!page) [[unlikely]] {
         ++outside_;
-        return;
+        return kNoSlot;
     }
     const unsigned index = line % kPageLines;
     const std::uint64_t line_bit = std::uint64_t{1} << index;
-    const bool nt = event.kind == trace::EventKind::nt_store;
     page->written |= line_bit;
     (nt ? page->nt_since_flush : page->cached_since_flush) |= line_bit;
-    const std::uint64_t bytes = (size == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << size) - 1) << offset;
-    const unsigned first = offset / trace::kUnitBytes;
-    const unsigned last = (offset + size - 1) / trace::kUnitBytes;
-    const auto units = static_cast<std::uint8_t>((2u << last) - (1u << first));
     std::uint32_t slot = page->slot[index];
     if (eadr_ && !nt) {
         // Guaranteed at once, with all that was written to its units before.
         if (slot != kNoSlot)
             settle_units(slots_[slot], units);
-        return;
+        return kNoSlot;
     }
     if (slot == kNoSlot)
         slot = page->slot[index] = open_slot(line);
+    recent_line_ = line;
+    recent_slot_ = slot;
+    recent_nt_ = nt;
+    return slot;
+}
+
+template <typename Overwritten>
+inline void LineTable::store_part(std::uint64_t seq, const trace::Event &event, std::uint64_t line, std::uint64_t bytes,
+                                  unsigned first, unsigned last, Overwritten &overwritten)
+{
+    const bool nt = event.kind == trace::EventKind::nt_store;
+    const auto units = static_cast<std::uint8_t>((2u << last) - (1u << first));
+    // Stores come in runs, and what the page knows of the line does not change within one.
+    std::uint32_t slot = recent_slot_;
+    if (line != recent_line_ || nt != recent_nt_) {
+        slot = slot_for_store(line, nt, units);
+        if (slot == kNoSlot)
+            return;
+    }
     LineState &state = slots_[slot];
     if (state.bytes & bytes)
         overwritten(static_cast<const LineState &>(state), first, bytes & state.bytes);
+    const auto others = static_cast<std::uint8_t>(~units);
     if (nt) {
-        const std::uint8_t over = units & state.cached;
-        for (unsigned unit = first; over >> unit; ++unit)
-            if (over >> unit & 1)
-                state.under[unit] = state.writes[unit].seq();
-        state.over_cached = static_cast<std::uint8_t>(over | (state.over_cached & ~(units & ~state.nt)));
-        state.cached &= static_cast<std::uint8_t>(~units);
-        state.nt |= units;
-        if (const std::uint64_t listed = listed_bit(event.vcpu); !(state.nt_listed & listed)) {
-            state.nt_listed |= listed;
-            Vcpu &vcpu = vcpu_of(event.vcpu);
-            vcpu.nt_slots.push_back(slot);
-            if (vcpu.nt_slots.size() > 4096 && vcpu.nt_slots.size() > 4 * slots_.size())
-                prune(event.vcpu);
+        if (const std::uint8_t over = units & state.cached) [[unlikely]] {
+            for (unsigned unit = first; unit <= last; ++unit)
+                if (over >> unit & 1)
+                    state.under[unit] = state.writes[unit].seq();
+            state.over_cached |= over;
+            state.cached &= others;
         }
+        state.nt |= units;
+        if (const std::uint64_t listed = listed_bit(event.vcpu); !(state.nt_listed & listed) || listed == 0)
+            list_nt(event.vcpu, slot, listed);
     } else {
         state.cached |= units;
-        state.nt &= static_cast<std::uint8_t>(~units);
-        state.over_cached &= static_cast<std::uint8_t>(~units);
+        state.nt &= others;
+        state.over_cached &= others;
     }
-    state.flushed &= static_cast<std::uint8_t>(~units);
-    state.reported &= static_cast<std::uint8_t>(~units);
+    state.flushed &= others;
+    state.reported &= others;
     state.bytes |= bytes;
     state.flushed_bytes &= ~bytes;
     const LineState::Write write = {seq << 16 | event.vcpu, event.site, event.stack};
@@ -263,6 +288,7 @@ void LineTable::store_part(std::uint64_t seq, const trace::Event &event, std::ui
 template <typename Settled> FenceResult LineTable::fence(std::uint16_t number, Settled &&settled)
 {
     FenceResult result;
+    recent_line_ = UINT64_MAX;
     Vcpu &vcpu = vcpu_of(number);
     result.flushes = vcpu.flush_count;
     result.nt_stores = vcpu.nt_count;
