@@ -61,6 +61,7 @@ int run(int argc, char **argv)
     add_record(app, context);
     add_sql(app, context);
     add_states(app, context);
+    add_test(app, context);
     add_verify(app, context);
     try {
         app.parse(argc, argv);

@@ -28,6 +28,7 @@ void add_info(CLI::App &app, Context &context);
 void add_record(CLI::App &app, Context &context);
 void add_sql(CLI::App &app, Context &context);
 void add_states(CLI::App &app, Context &context);
+void add_test(CLI::App &app, Context &context);
 void add_verify(CLI::App &app, Context &context);
 
 // One JSON document on stdout.

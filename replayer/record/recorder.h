@@ -76,6 +76,10 @@ public:
     RecordResult record(const RecordInputs &inputs, const std::filesystem::path &trace,
                         const std::function<std::filesystem::path(std::size_t device)> &final_pm);
 
+    // The workload once more, without the tracer, as the job's ObservationPlan says; PM is gone afterwards.
+    // A guest error if it does not end as a workload ends.
+    agent::JobReport observe(const RecordInputs &inputs, const agent::ObservationPlan &plan);
+
     // The template that record() starts from.
     guest::Template template_of(const RecordInputs &inputs);
     // QEMU's command line of a recording.
