@@ -34,10 +34,11 @@ std::string mount_point_of(const record::RecordInputs &inputs)
 
 // One observed run, kept in the run directory with the digest of the trace that it belongs to.
 std::vector<agent::Observation> observe(const record::RunFiles &run, const record::RecordInputs &inputs,
-                                        const fs::path &cache, const std::string &digest, std::uint32_t variation,
+                                        const fs::path &cache, const std::string &name, const std::string &digest,
+                                        std::uint32_t variation,
                                         const std::function<void(const std::string &line)> &progress)
 {
-    const fs::path file = run.directory / fmt::format("legal_states.{}", variation);
+    const fs::path file = run.directory / fmt::format("{}.{}", name, variation);
     agent::JobReport report;
     if (fs::exists(file)) {
         const std::string kept = read_file(file);
@@ -146,15 +147,16 @@ std::string LegalStates::operation_of(std::size_t state) const
 }
 
 LegalStates find_legal_states(const record::RunFiles &run, const record::RecordInputs &inputs, const fs::path &cache,
-                              const std::function<void(const std::string &line)> &progress)
+                              const std::function<void(const std::string &line)> &progress, const std::string &variant)
 {
     const agent::JobStep &workload = workload_of(inputs);
     if (is_parallel(workload))
         throw NoLegalStates("threads of the workload run at the same time, and in another order each time");
     const trace::TraceReader reader(run.trace());
     const std::string &digest = reader.recording().event_digest;
-    History history = make_history(observe(run, inputs, cache, digest, 0, progress));
-    const History again = make_history(observe(run, inputs, cache, digest, 1, progress));
+    const std::string name = variant.empty() ? "legal_states" : "legal_states." + variant;
+    History history = make_history(observe(run, inputs, cache, name, digest, 0, progress));
+    const History again = make_history(observe(run, inputs, cache, name, digest, 1, progress));
     if (const std::string why = mask_differences(history, again); !why.empty())
         throw NoLegalStates(why);
     const bool marked = workload.kind == agent::StepKind::ops || !workload.operations.empty();

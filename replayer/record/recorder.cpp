@@ -273,6 +273,7 @@ RecordInputs Recorder::prepare(const Spec &spec, bool stacks)
     inputs.host_time_limit = spec.workload.host_time_limit;
     inputs.spec = spec.text;
     inputs.stacks = stacks;
+    inputs.test = spec.test;
     return inputs;
 }
 

@@ -25,6 +25,7 @@ struct RecordInputs {
     std::uint32_t host_time_limit = 600; // seconds
     std::string spec;                    // its text, for the trace
     bool stacks = false;
+    TestSpec test = {}; // decides nothing about the recording
 };
 
 // How the workload ended. All but the last leave a trace of everything up to there.
