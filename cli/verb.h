@@ -22,6 +22,7 @@ struct Context {
     int exit_code = 0;
 };
 
+void add_analyze(CLI::App &app, Context &context);
 void add_doctor(CLI::App &app, Context &context);
 void add_image(CLI::App &app, Context &context);
 void add_info(CLI::App &app, Context &context);

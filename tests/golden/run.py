@@ -24,12 +24,21 @@ class Mistake(Exception):
     """The golden file itself is wrong."""
 
 
-def parse(path):
+def cases(path):
+    """The lines of each case of a file, numbered: a line `== NAME` begins one."""
+    found = [[]]
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if line.startswith("== ") and any(text.strip() for _, text in found[-1]):
+            found.append([])
+        found[-1].append((number, line))
+    return found
+
+
+def parse(path, lines):
     """(lines before the first command, trace text, masks, commands)"""
     head, trace, masks, commands = [], None, [], []
-    lines = path.read_text().splitlines()
     in_trace = False
-    for number, line in enumerate(lines, 1):
+    for number, line in lines:
         if line.startswith("$ "):
             commands.append(line[2:])
         if commands:
@@ -46,7 +55,7 @@ def parse(path):
             trace = (HERE / name).read_text().splitlines() if name else [""] * number
         elif line.startswith("mask:"):
             masks.append(re.compile(line[len("mask:"):].strip()))
-        elif line.strip() and not line.startswith("#"):
+        elif line.strip() and not line.startswith(("#", "== ")):
             raise Mistake(f"{path.name}:{number}: neither a comment, 'trace:', 'mask:' nor '$ command'")
     if trace is None or not commands:
         raise Mistake(f"{path.name}: it has no trace or no command")
@@ -101,8 +110,11 @@ def transcript(path, program, make_trace):
             lambda block: answers(path.name, trace, [],
                                   [line[2:] for line in block.group().splitlines() if line.startswith("$ ")],
                                   program, make_trace), text)
-    head, trace, masks, commands = parse(path)
-    return "\n".join(head).rstrip() + "\n\n" + answers(path.name, trace, masks, commands, program, make_trace)
+    said = []
+    for lines in cases(path):
+        head, trace, masks, commands = parse(path, lines)
+        said.append("\n".join(head).rstrip() + "\n\n" + answers(path.name, trace, masks, commands, program, make_trace))
+    return "\n".join(said)
 
 
 def all_files():
