@@ -160,7 +160,7 @@ Judgement Worker::judge_warm(const Assignment &assignment, Outcome &outcome)
     Judgement lost;
     if (auto said = attempt(warm_, assignment, outcome, lost)) {
         // A guest that crashed or hung is not one to go on with, though it still answers.
-        if (said->verdict > Verdict::recovery_failed)
+        if (said->guest_spent || said->verdict > Verdict::recovery_failed)
             leave(warm_);
         return *said;
     }
