@@ -2,6 +2,8 @@
 // See code_names.h.
 #include "analyzer/rules/code_names.h"
 
+#include <map>
+
 #include <fmt/format.h>
 
 namespace fencepost::rules {
@@ -35,7 +37,14 @@ CodeNames::CodeNames(const trace::TraceReader &reader)
       stacks_(by_id(reader.stacks(), [](const auto &row) { return row.id; }, dangling_)),
       frames_(by_id(reader.stack_frames(), [](const auto &row) { return row.frame.id; }, dangling_))
 {
-    roots_.resize(stacks_.size());
+    std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t> roots;
+    const auto root_of = [&](std::uint64_t address_space, std::uint32_t symbol, std::uint64_t pc) {
+        const std::uint64_t function = symbol != 0 && symbol < symbols_.size() ? symbols_[symbol].address : pc;
+        return roots.emplace(std::pair(address_space, function), static_cast<std::uint32_t>(roots.size() + 1)).first->second;
+    };
+    for (const trace::SiteRow &row : sites_)
+        site_roots_.push_back(root_of(row.site.address_space, row.location.symbol, row.site.pc));
+    stack_roots_.resize(stacks_.size());
     for (std::size_t id = 1; id < stacks_.size(); ++id) {
         trace::Stack &stack = stacks_[id];
         // A parent is recorded before its children; anything else could be a circle.
@@ -47,7 +56,9 @@ CodeNames::CodeNames(const trace::TraceReader &reader)
             ++dangling_;
             stack.frame = 0;
         }
-        roots_[id] = stack.parent ? roots_[stack.parent] : stack.frame;
+        const trace::StackFrameRow &frame = frames_[stack.frame];
+        stack_roots_[id] = stack.parent ? stack_roots_[stack.parent]
+                                        : root_of(frame.frame.address_space, frame.location.symbol, frame.frame.pc);
     }
     pm_symbols_.resize(symbols_.size());
     for (const trace::SiteRow &row : sites_)

@@ -29,8 +29,13 @@ public:
     }
     // Whether the function of a site, or of its innermost caller, stores to PM or flushes it.
     bool works_on_pm(trace::SiteId site, trace::StackId stack) const;
-    // The outermost caller: tells threads of different functions apart.
-    std::uint32_t root(trace::StackId stack) const { return stack < roots_.size() ? roots_[stack] : 0; }
+    // A number for the process and the outermost function: tells threads that began in different functions apart.
+    std::uint32_t root(trace::SiteId site, trace::StackId stack) const
+    {
+        if (stack != 0 && stack < stack_roots_.size())
+            return stack_roots_[stack];
+        return site < site_roots_.size() ? site_roots_[site] : 0;
+    }
 
     const std::vector<trace::SiteRow> &sites() const { return sites_; } // by id; [0] is unknown
     const std::vector<trace::Symbol> &symbols() const { return symbols_; }
@@ -48,7 +53,8 @@ private:
     std::vector<trace::Symbol> symbols_;
     std::vector<trace::Stack> stacks_;
     std::vector<trace::StackFrameRow> frames_;
-    std::vector<std::uint32_t> roots_;
+    std::vector<std::uint32_t> stack_roots_;
+    std::vector<std::uint32_t> site_roots_;
     std::vector<bool> pm_symbols_;
     std::uint64_t dangling_ = 0;
 };

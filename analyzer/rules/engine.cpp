@@ -268,7 +268,7 @@ std::vector<std::string> Engine::statements()
     if (lines_.outside() != 0)
         all.push_back(fmt::format("{} stores or flushes are outside of every PM region and were left out", lines_.outside()));
     if (loads_ != 0)
-        all.push_back(fmt::format("{} loads were not looked at: no rule is about them", loads_));
+        all.push_back(fmt::format("{} of the events are loads, which no rule is about", loads_));
     for (std::string &one : order_.take_statements())
         all.push_back(std::move(one));
     for (std::string &one : epochs_.take_statements())

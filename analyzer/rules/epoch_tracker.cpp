@@ -87,7 +87,7 @@ void EpochTracker::follow(Table &table, std::uint64_t seq, const Event &event, s
     if ((roles & ~kOwn) == 0 && table.open.empty())
         return;
     // Threads are told apart by their outermost function and by the vCPU they run on.
-    const std::uint64_t thread = std::uint64_t{code_.root(event.stack)} << 16 | event.vcpu;
+    const std::uint64_t thread = std::uint64_t{code_.root(event.site, event.stack)} << 16 | event.vcpu;
     auto open = std::find_if(table.open.begin(), table.open.end(),
                              [&](const OpenTransaction &one) { return one.thread == thread; });
     if (open != table.open.end() && open->epoch.committing && !(roles & (kCommit | kAbort))) {
@@ -272,7 +272,7 @@ void EpochTracker::strand_marker(const trace::MarkerRow &row, const Event &event
             state("a strand begins inside another one; the inner one counts until it ends", row.seq);
         strands_.push_back({row.marker.process, event.vcpu, row.marker.number, row.seq});
     } else if (open == strands_.rend() || open->number != row.marker.number) {
-        state("a strand ends that was not begun", row.seq);
+        state("a strand ends that is not the one that began last", row.seq);
     } else {
         strands_.erase(std::next(open).base());
     }
