@@ -55,10 +55,12 @@ int run(int argc, char **argv)
     app.add_flag("-v{1},--verbose{1},-q{-1},--quiet{-1}", context.settings.verbose,
                  "Say more (-v, -v -v) or less (-q) on stderr");
     app.parse_complete_callback([&] { set_up_log(context.settings); });
+    add_analyze(app, context);
     add_doctor(app, context);
     add_image(app, context);
     add_info(app, context);
     add_record(app, context);
+    add_run(app, context);
     add_sql(app, context);
     add_states(app, context);
     add_test(app, context);

@@ -202,7 +202,7 @@ void print_report(const test::TestReport &report, const record::RunFiles &files)
                    terminal_text(finding.site_name));
         if (finding.severity == "warning")
             fmt::print("    relies on an incidental locked instruction\n");
-        fmt::print("    {}\n", (test::findings_directory(files) / finding.id).string());
+        fmt::print("    {}\n", (files.findings() / finding.id).string());
     }
 }
 

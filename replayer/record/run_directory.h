@@ -32,6 +32,9 @@ struct RunFiles {
     // Only of a recording that is not complete: PM as it was at the end.
     std::filesystem::path final_pm(std::size_t device) const;
     std::filesystem::path lock() const { return directory / "lock"; }
+    // What testing the recording leaves.
+    std::filesystem::path results() const { return directory / "results.db"; }
+    std::filesystem::path findings() const { return directory / "findings"; }
 };
 
 // RUN, or RUN/trace.db. A usage error if there is none.

@@ -198,7 +198,7 @@ std::string TestWalk::file_finding(const guest::Outcome &outcome, const Pending 
         if (findings_.insert(finding.id).second) {
             const trace::StackId stack = pending.suspects.missing.empty() ? pending.suspects.last_stack
                                                                           : pending.suspects.missing.front().stack;
-            write_finding(findings_directory(run_), reader_, finding, outcome.judgement, names_.stack(stack));
+            write_finding(run_.findings(), reader_, finding, outcome.judgement, names_.stack(stack));
         }
     }
     results_.put_finding(finding);
@@ -256,11 +256,11 @@ void TestWalk::show_progress()
 void forget_results(const record::RunFiles &run)
 {
     std::error_code error;
-    for (const fs::path &path : {results_file(run), fs::path(results_file(run).string() + "-journal")})
+    for (const fs::path &path : {run.results(), fs::path(run.results().string() + "-journal")})
         fs::remove(path, error);
-    fs::remove_all(findings_directory(run), error);
+    fs::remove_all(run.findings(), error);
     if (error)
-        fail_errno(fmt::format("cannot remove {}", findings_directory(run).string()), error.value());
+        fail_errno(fmt::format("cannot remove {}", run.findings().string()), error.value());
 }
 
 } // namespace
@@ -286,16 +286,6 @@ const char *to_string(TestStop stop)
     return "unknown";
 }
 
-fs::path results_file(const record::RunFiles &run)
-{
-    return run.directory / "results.db";
-}
-
-fs::path findings_directory(const record::RunFiles &run)
-{
-    return run.directory / "findings";
-}
-
 TestReport test_run(const record::RunFiles &run, const TestGuest &guest, oracle::Judge &judge,
                     const TestOptions &options, const std::function<void(const TestProgress &)> &progress)
 {
@@ -303,7 +293,7 @@ TestReport test_run(const record::RunFiles &run, const TestGuest &guest, oracle:
     states::StateWalk walk(reader, options.walk);
     if (options.restart)
         forget_results(run);
-    Results results(results_file(run), {reader.recording().event_digest, options.oracles});
+    Results results(run.results(), {reader.recording().event_digest, options.oracles});
     results.begin_session({states::text_of(options.walk.strategies), std::string(name_of(options.walk.model)),
                            std::string(name_of(options.walk.fences)), options.walk.seed, options.jobs,
                            guest.describe()});
@@ -330,7 +320,7 @@ TestReport test_run(const record::RunFiles &run, const TestGuest &guest, oracle:
     report.disagreements = results.disagreements();
     report.states = results.states();
     report.findings = results.findings();
-    update_findings(findings_directory(run), report.findings);
+    update_findings(run.findings(), report.findings);
     return report;
 }
 

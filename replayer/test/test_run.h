@@ -64,9 +64,6 @@ struct TestReport {
 
 const char *to_string(TestStop stop);
 
-std::filesystem::path results_file(const record::RunFiles &run);
-std::filesystem::path findings_directory(const record::RunFiles &run);
-
 // Throws for trouble of the machine and for interrupts; what was judged until then is kept, and the next
 // call goes on from there.
 TestReport test_run(const record::RunFiles &run, const TestGuest &guest, oracle::Judge &judge,

@@ -135,8 +135,10 @@ std::optional<Judgement> Worker::attempt(Seat &seat, const Assignment &assignmen
                              crash ? "the kernel killed a process of the guest's agent" : "the guest's agent died", log);
         lost.evidence[0].details["message"] = end.what();
     } catch (const Error &error) {
-        if (error.kind() != ErrorKind::guest)
+        if (error.kind() != ErrorKind::guest) {
+            leave(seat); // what it wrote is not undone, and not to be taken for somebody else's
             throw;
+        }
         lost = of_lost_guest(Verdict::infra_error, "the guest could not be judged", seat.guest->log().kernel_log());
         lost.evidence[0].details["message"] = error.what();
     }
@@ -160,7 +162,7 @@ Judgement Worker::judge_warm(const Assignment &assignment, Outcome &outcome)
     Judgement lost;
     if (auto said = attempt(warm_, assignment, outcome, lost)) {
         // A guest that crashed or hung is not one to go on with, though it still answers.
-        if (said->verdict > Verdict::recovery_failed)
+        if (said->guest_spent || said->verdict > Verdict::recovery_failed)
             leave(warm_);
         return *said;
     }

@@ -10,7 +10,6 @@
     X(apply_unflushed)                                                                                                 \
     X(freed_early)                                                                                                     \
     X(data_late)                                                                                                       \
-    X(data_unfenced)                                                                                                   \
     X(write_in_place)                                                                                                  \
     X(size_early)                                                                                                      \
     X(stale_rest)                                                                                                      \

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What a detection rule found, with everything that a person or another program needs to act on it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fencepost::findings {
+
+enum class Severity : std::uint8_t { bug, warning, performance };
+inline constexpr Severity kSeverities[] = {Severity::bug, Severity::warning, Severity::performance};
+
+std::string_view name_of(Severity severity);
+std::optional<Severity> severity_named(std::string_view name);
+
+// A place in code.
+struct CodePlace {
+    std::string function; // its address where it has no name
+    std::uint64_t offset = 0;
+    bool named = false;
+    std::string module;
+    std::string source_file; // empty = unknown
+    std::uint32_t source_line = 0;
+    std::string instruction; // disassembly; empty for callers
+};
+
+// An event, where it was executed, and its callers from the inside out.
+struct EventPlace {
+    std::uint64_t seq = 0;
+    CodePlace code;
+    std::vector<CodePlace> callers;
+};
+
+struct RuleFinding {
+    std::string id; // stable: of rule and names, not of addresses or events
+    std::string rule;
+    Severity severity = Severity::bug;
+    std::string message;
+    std::string fix;  // what would have made it right; empty where nothing would
+    std::string note; // what makes it less than certain; empty = nothing
+    std::uint64_t count = 0;
+    std::uint64_t first_seq = 0;
+    std::uint64_t last_seq = 0;
+    bool has_event = true; // false: counted by the recorder, no event of it is in the trace
+    std::vector<std::uint64_t> lines; // the first few, ascending
+    bool more_lines = false;
+    EventPlace place;
+    std::string other_role; // for example "earlier flush"; empty = there is no other event
+    std::optional<EventPlace> other;
+    std::optional<std::uint64_t> crash_seq; // states at this crash point decide whether it matters
+    bool known = false;                     // in the baseline
+};
+
+// What a report says besides its findings.
+struct RuleSummary {
+    std::string trace;
+    std::uint64_t events = 0;
+    std::string model;
+    std::string fences;
+    std::string persistency;
+    std::vector<std::string> rules;      // that ran
+    std::vector<std::string> statements; // about the trace, one sentence each
+    std::uint64_t suppressed = 0;        // findings
+    bool complete = true; // false: the recording did not end, so nothing is said about its end
+};
+
+struct RuleReport {
+    RuleSummary summary;
+    std::vector<RuleFinding> findings; // by severity, then by first event
+};
+
+struct RuleDescription {
+    std::string name;
+    std::string sentence;
+    std::string certainty;
+    Severity severity = Severity::bug;
+};
+
+} // namespace fencepost::findings

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// See baseline.h.
+#include "analyzer/rules/baseline.h"
+
+#include <map>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/files.h"
+
+namespace fencepost::rules {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr char kFormat[] = "fencepost baseline 1";
+
+} // namespace
+
+void apply_baseline(const std::filesystem::path &file, findings::RuleReport &report)
+{
+    std::error_code ignored;
+    if (!std::filesystem::is_regular_file(file, ignored))
+        fail(ErrorKind::usage, "there is no baseline {}; --write-baseline makes one", file.string());
+    const json document = json::parse(read_file(file), nullptr, false);
+    std::map<std::string, bool> seen;
+    const bool right = document.is_object() && document.value("format", json()) == kFormat &&
+                       document.contains("findings") && document["findings"].is_array();
+    if (right)
+        for (const json &one : document["findings"])
+            if (one.is_object() && one.contains("id") && one["id"].is_string())
+                seen.emplace(one["id"].get<std::string>(), false);
+    if (!right || seen.size() != document["findings"].size())
+        fail(ErrorKind::usage, "{} is not a baseline of fencepost; --write-baseline makes one", file.string());
+    for (findings::RuleFinding &finding : report.findings) {
+        const auto known = seen.find(finding.id);
+        if (known == seen.end())
+            continue;
+        known->second = true;
+        finding.known = true;
+    }
+    for (const auto &one : seen)
+        if (!one.second)
+            report.summary.statements.push_back("in the baseline and no longer found: " + one.first);
+}
+
+void write_baseline(const std::filesystem::path &file, const findings::RuleReport &report)
+{
+    json list = json::array();
+    for (const findings::RuleFinding &finding : report.findings)
+        list.push_back({{"id", finding.id},
+                        {"rule", finding.rule},
+                        {"function", finding.place.code.function},
+                        {"module", finding.place.code.module},
+                        {"message", finding.message}});
+    const json document = {{"format", kFormat}, {"findings", list}};
+    write_file(file, document.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
+}
+
+} // namespace fencepost::rules

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// See engine.h.
+#include "analyzer/rules/engine.h"
+
+#include <algorithm>
+#include <bit>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/interrupt.h"
+
+namespace fencepost::rules {
+
+using trace::Event;
+using trace::EventKind;
+using trace::MarkerKind;
+
+namespace {
+
+std::uint32_t marker_bit(MarkerKind kind)
+{
+    return 1u << static_cast<unsigned>(kind);
+}
+
+} // namespace
+
+Engine::Engine(const trace::TraceReader &reader, Settings settings, std::vector<TransactionTable> tables, OrderFile order)
+    : reader_(reader), settings_(std::move(settings)), tables_(std::move(tables)), code_(reader),
+      lines_(reader.regions(), settings_.model), order_(std::move(order), reader),
+      epochs_(code_, tables_, [this](Epoch &epoch) { epoch_ended(epoch); }),
+      context_{settings_, code_, lines_, order_, epochs_, findings_}
+{
+    for (std::unique_ptr<Rule> &rule : make_rules(context_)) {
+        const bool named = settings_.rules.empty() || std::find(settings_.rules.begin(), settings_.rules.end(),
+                                                                rule->info().name) != settings_.rules.end();
+        const Wants wants = named ? rule->wants() : 0;
+        if (wants == 0)
+            continue;
+        const std::pair<Wants, std::vector<Rule *> *> lists[] = {
+            {kStores, &store_rules_},      {kTornStores, &torn_rules_}, {kOverwrites, &overwrite_rules_},
+            {kFlushes, &flush_rules_},     {kFences, &fence_rules_},    {kSettled, &settled_rules_},
+            {kEpochs, &epoch_rules_},      {kInFlight, &in_flight_rules_}, {kFinish, &finish_rules_}};
+        for (const auto &list : lists)
+            if (wants & list.first)
+                list.second->push_back(rule.get());
+        rules_.push_back(std::move(rule));
+    }
+    marker_kinds_ = marker_bit(MarkerKind::epoch) | marker_bit(MarkerKind::strand_begin) |
+                    marker_bit(MarkerKind::strand_end);
+    if (!order_.empty())
+        marker_kinds_ |= marker_bit(MarkerKind::range);
+    if (settings_.durable_operations || order_.asks_for_operations())
+        marker_kinds_ |= marker_bit(MarkerKind::op_begin) | marker_bit(MarkerKind::op_end);
+    const trace::RecordingState state = reader.recording().state;
+    recording_ended_ = state == trace::RecordingState::complete;
+}
+
+std::vector<std::string> Engine::running() const
+{
+    std::vector<std::string> names;
+    for (const auto &rule : rules_)
+        names.emplace_back(rule->info().name);
+    return names;
+}
+
+inline void Engine::store(std::uint64_t seq, const Event &event)
+{
+    for (Rule *rule : store_rules_)
+        rule->store({seq, event});
+    if (!torn_rules_.empty())
+        look_for_single_store(seq, event);
+    if (overwrite_rules_.empty()) {
+        lines_.store(seq, event, [](const LineState &, unsigned, std::uint64_t) {});
+        return;
+    }
+    lines_.store(seq, event, [&](const LineState &line, unsigned, std::uint64_t bytes) {
+        const auto unit = static_cast<unsigned>(std::countr_zero(bytes)) / trace::kUnitBytes;
+        for (Rule *rule : overwrite_rules_)
+            rule->overwrite({seq, event, line, unit});
+    });
+}
+
+// A store that touches neither the one before nor the one after stands alone; others are parts of a copy.
+void Engine::look_for_single_store(std::uint64_t seq, const Event &event)
+{
+    const std::uint64_t end = event.address + event.size;
+    const bool joins = event.address <= last_store_end_ && last_store_address_ <= end;
+    if (single_.valid) {
+        single_.valid = false;
+        if (!joins)
+            tell_single_store();
+    }
+    if (event.address % trace::kUnitBytes + event.size > trace::kUnitBytes && !joins)
+        single_ = {true, seq, event};
+    last_store_address_ = event.address;
+    last_store_end_ = end;
+}
+
+void Engine::tell_single_store()
+{
+    for (Rule *rule : torn_rules_)
+        rule->torn_store({single_.seq, single_.event});
+}
+
+void Engine::flush(std::uint64_t seq, const Event &event)
+{
+    const FlushResult result = lines_.flush(seq, event);
+    if (!event.has_address() || result.effect == FlushEffect::outside)
+        return;
+    for (Rule *rule : flush_rules_)
+        rule->flush({seq, event, result});
+}
+
+void Engine::fence(std::uint64_t seq, const Event &event)
+{
+    if (!model::counts_as_fence(event.fence_kind(), settings_.fences)) {
+        if (model::counts_as_fence(event.fence_kind(), model::FenceRule::architectural))
+            lines_.locked(seq, event.vcpu);
+        return;
+    }
+    FenceResult result;
+    bool ordering = false;
+    if (order_.empty() && settled_rules_.empty())
+        result = lines_.fence(event.vcpu, [](const LineState &, std::uint8_t) {});
+    else
+        result = lines_.fence(event.vcpu, [&](const LineState &line, std::uint8_t units) {
+            ordering |= order_.orders(line.line);
+            for (Rule *rule : settled_rules_)
+                rule->settled({seq, event, result}, line, units);
+        });
+    for (Rule *rule : fence_rules_)
+        rule->fence({seq, event, result});
+    if (epochs_.watching())
+        epochs_.fence(seq, event, result, ordering);
+}
+
+inline void Engine::event(std::uint64_t seq, const Event &event, std::span<const std::byte> wide_values)
+{
+    if (epochs_.watching()) [[unlikely]]
+        epochs_.event(seq, event, wide_values);
+    switch (event.kind) {
+    case EventKind::store:
+    case EventKind::nt_store:
+        store(seq, event);
+        break;
+    case EventKind::flush:
+        flush(seq, event);
+        break;
+    case EventKind::fence:
+        fence(seq, event);
+        break;
+    case EventKind::load:
+        ++loads_;
+        break;
+    case EventKind::marker:
+        break;
+    }
+}
+
+void Engine::marker(const trace::MarkerRow &row, const Event &event)
+{
+    if (row.kind == MarkerKind::range)
+        order_.bind(row);
+    else
+        epochs_.marker(row, event);
+}
+
+// What markers say stands in a table of its own: read for the rest of the block when one is met that matters.
+void Engine::block(std::uint64_t first_seq, std::span<const Event> events, std::span<const std::byte> wide_values)
+{
+    std::size_t done = 0;
+    const auto go_to = [&](std::size_t end) {
+        for (; done < end; ++done)
+            event(first_seq + done, events[done], wide_values);
+    };
+    const auto matters = [&](const Event &one) {
+        return one.kind == EventKind::marker && marker_kinds_ >> one.subkind & 1;
+    };
+    for (; done < events.size(); ++done) {
+        if (!matters(events[done])) {
+            event(first_seq + done, events[done], wide_values);
+            continue;
+        }
+        reader_.for_each_marker(
+            [&](const trace::MarkerRow &row) {
+                if (!(marker_kinds_ & marker_bit(row.kind)))
+                    return;
+                go_to(row.seq - first_seq);
+                marker(row, events[done]);
+            },
+            first_seq + done, first_seq + events.size() - 1);
+        go_to(events.size());
+        return;
+    }
+}
+
+void Engine::epoch_ended(Epoch &epoch)
+{
+    if (epoch.kind == EpochKind::operation) {
+        if (settings_.durable_operations)
+            show_in_flight(&epoch);
+        return;
+    }
+    for (Rule *rule : epoch_rules_)
+        rule->epoch_end(epoch);
+}
+
+// Each write in flight once, in the order of the stores.
+void Engine::show_in_flight(const Epoch *operation)
+{
+    struct Left {
+        std::uint64_t seq;
+        std::uint64_t line;
+        unsigned unit;
+    };
+    std::vector<Left> left;
+    lines_.for_each([&](const LineState &line) {
+        for (unsigned unit = 0; unit < kUnits; ++unit) {
+            const bool open = (line.in_flight() & ~line.reported) >> unit & 1;
+            if (open && (!operation || line.writes[unit].seq() > operation->first_seq))
+                left.push_back({line.writes[unit].seq(), line.line, unit});
+        }
+    });
+    std::sort(left.begin(), left.end(), [](const Left &a, const Left &b) {
+        return std::tuple(a.seq, a.line, a.unit) < std::tuple(b.seq, b.line, b.unit);
+    });
+    // A store of several units is one.
+    const Left *before = nullptr;
+    for (const Left &one : left) {
+        LineState &line = *lines_.find(one.line);
+        const bool again = before && before->seq == one.seq && before->line == one.line;
+        before = &one;
+        if (!again)
+            for (Rule *rule : in_flight_rules_)
+                rule->in_flight({line, one.unit, operation});
+        line.reported |= static_cast<std::uint8_t>(1u << one.unit);
+    }
+}
+
+void Engine::finish()
+{
+    if (single_.valid)
+        tell_single_store();
+    epochs_.finish(events_, recording_ended_);
+    if (recording_ended_)
+        show_in_flight(nullptr);
+    for (Rule *rule : finish_rules_)
+        rule->finish();
+}
+
+std::vector<std::string> Engine::statements()
+{
+    std::vector<std::string> all;
+    const trace::RecordingState state = reader_.recording().state;
+    if (!recording_ended_)
+        all.push_back(fmt::format("the recording is {}: what is in flight at its end is not judged", name_of(state)));
+    for (const trace::DataQuality &counter : reader_.data_quality())
+        if (counter.severity == trace::Severity::error && counter.value != 0)
+            all.push_back(fmt::format("{} = {}: {}; findings may be wrong", counter.name, counter.value, counter.meaning));
+    if (code_.nameless_sites() != 0)
+        all.push_back(fmt::format("{} of {} sites have no symbol: they are named by address, and suppressions by function do "
+                                  "not match them",
+                                  code_.nameless_sites(), code_.sites().size() - 1));
+    if (code_.dangling() != 0)
+        all.push_back(fmt::format("{} references to code lead nowhere: such callers are left out", code_.dangling()));
+    if (lines_.outside() != 0)
+        all.push_back(fmt::format("{} stores or flushes are outside of every PM region and were left out", lines_.outside()));
+    if (loads_ != 0)
+        all.push_back(fmt::format("{} of the events are loads, which no rule is about", loads_));
+    for (std::string &one : order_.take_statements())
+        all.push_back(std::move(one));
+    for (std::string &one : epochs_.take_statements())
+        all.push_back(std::move(one));
+    return all;
+}
+
+findings::RuleReport Engine::run()
+{
+    CHECK(reader_.event_count() >> 48 == 0, "a seq fits into 48 bits");
+    trace::EventScan scan = reader_.scan({.with_values = epochs_.needs_values()});
+    while (scan.next()) {
+        throw_if_interrupted();
+        CHECK(scan.all_selected(), "a scan without filters selects all events");
+        block(scan.first_seq(), scan.events(), scan.wide_values());
+        events_ += scan.events().size();
+    }
+    finish();
+    findings::RuleReport report;
+    report.findings = findings_.name_all(code_);
+    report.summary = {.trace = reader_.path().string(),
+                      .events = events_,
+                      .model = std::string(name_of(settings_.model)),
+                      .fences = std::string(name_of(settings_.fences)),
+                      .persistency = std::string(name_of(settings_.persistency)),
+                      .rules = running(),
+                      .statements = statements(),
+                      .complete = recording_ended_};
+    return report;
+}
+
+} // namespace fencepost::rules

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// A stretch of a trace that the code treats as one: an epoch by markers, a transaction of a library, an operation.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analyzer/rules/line_table.h"
+
+namespace fencepost::rules {
+
+struct TransactionTable;
+
+enum class EpochKind : std::uint8_t { marked, transaction, operation };
+
+struct Epoch {
+    EpochKind kind = EpochKind::marked;
+    std::int64_t number = 0;
+    std::string text;              // of an operation
+    std::uint64_t process = 0;     // page-table base; 0 = kernel code
+    std::uint16_t vcpu = 0;        // of kernel code
+    std::uint64_t first_seq = 0;
+    std::uint64_t last_seq = 0;    // set at its end
+    unsigned depth = 1;            // of markers: nested ones count as the outermost
+    const TransactionTable *table = nullptr;
+    bool committing = false;
+    bool aborted = false;
+
+    // A store of the code that the epoch belongs to; one entry for a run of stores of one site to one line.
+    struct Write {
+        std::uint64_t line;
+        Origin origin;
+    };
+    std::vector<Write> writes;
+    bool writes_cut = false; // there were more than are kept
+    std::vector<std::uint64_t> covered; // lines that the commit flushed: what was logged or allocated
+    std::vector<Origin> fences; // that guaranteed something
+    struct LogEntry {
+        std::uint64_t offset;
+        std::uint64_t size;
+        std::uint64_t line; // of the entry itself
+        Origin origin;
+    };
+    std::vector<LogEntry> log;
+
+    bool is_transaction() const { return kind == EpochKind::transaction; }
+};
+
+} // namespace fencepost::rules

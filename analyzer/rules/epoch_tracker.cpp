@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// See epoch_tracker.h.
+#include "analyzer/rules/epoch_tracker.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+namespace fencepost::rules {
+
+using trace::Event;
+using trace::EventKind;
+using trace::MarkerKind;
+
+namespace {
+
+constexpr std::size_t kMostWrites = 1 << 20;
+constexpr std::uint64_t kMostStatements = 3;
+
+bool any_matches(const std::vector<std::string> &globs, const std::string &text)
+{
+    return std::any_of(globs.begin(), globs.end(), [&](const std::string &glob) { return matches_glob(glob, text); });
+}
+
+} // namespace
+
+EpochTracker::EpochTracker(const CodeNames &code, const std::vector<TransactionTable> &tables, Ended ended)
+    : code_(code), ended_(std::move(ended))
+{
+    for (const TransactionTable &table : tables)
+        add_table(table);
+}
+
+void EpochTracker::add_table(const TransactionTable &table)
+{
+    std::vector<std::uint8_t> of_symbol(code_.symbols().size());
+    bool occurs = false;
+    for (std::size_t id = 1; id < of_symbol.size(); ++id) {
+        const std::string &name = code_.symbols()[id].name;
+        const unsigned roles = (any_matches(table.begin, name) ? kBegin : 0u) | (any_matches(table.log, name) ? kLog : 0u) |
+                               (any_matches(table.commit, name) ? kCommit : 0u) |
+                               (any_matches(table.abort, name) ? kAbort : 0u);
+        of_symbol[id] = static_cast<std::uint8_t>(roles);
+        occurs |= roles != 0;
+    }
+    if (!occurs)
+        return;
+    std::map<std::string, bool> own_modules;
+    const auto roles_of = [&](const std::string &module, std::uint32_t symbol) {
+        const auto [own, added] = own_modules.emplace(module, false);
+        if (added)
+            own->second = any_matches(table.modules, module);
+        return static_cast<std::uint8_t>((symbol < of_symbol.size() ? of_symbol[symbol] : 0) | (own->second ? kOwn : 0));
+    };
+    Table entry = {.table = &table, .site_roles = {}, .stack_roles = {}, .open = {}};
+    for (const trace::SiteRow &row : code_.sites())
+        entry.site_roles.push_back(roles_of(row.site.module, row.location.symbol));
+    std::vector<std::uint8_t> of_frame;
+    for (const trace::StackFrameRow &row : code_.frames())
+        of_frame.push_back(roles_of(row.frame.module, row.location.symbol));
+    entry.stack_roles.resize(code_.stacks().size());
+    for (std::size_t id = 1; id < code_.stacks().size(); ++id) {
+        const trace::Stack &stack = code_.stacks()[id];
+        entry.stack_roles[id] = of_frame[stack.frame] | entry.stack_roles[stack.parent];
+    }
+    needs_values_ |= table.entry.has_value();
+    tables_.push_back(std::move(entry));
+}
+
+void EpochTracker::event(std::uint64_t seq, const Event &event, std::span<const std::byte> wide_values)
+{
+    for (Table &table : tables_)
+        follow(table, seq, event, wide_values);
+    if (!event.is_store())
+        return;
+    for (Epoch &epoch : marked_)
+        if (belongs(epoch, event))
+            add_write(epoch, seq, event);
+}
+
+// Nested transactions leave no trace of their own that could be told apart, so the outermost one counts.
+void EpochTracker::follow(Table &table, std::uint64_t seq, const Event &event, std::span<const std::byte> wide_values)
+{
+    const unsigned roles = (event.site < table.site_roles.size() ? table.site_roles[event.site] : 0u) |
+                           (event.stack < table.stack_roles.size() ? table.stack_roles[event.stack] : 0u);
+    if ((roles & ~kOwn) == 0 && table.open.empty())
+        return;
+    // Threads are told apart by their outermost function and by the vCPU they run on.
+    const std::uint64_t thread = std::uint64_t{code_.root(event.site, event.stack)} << 16 | event.vcpu;
+    auto open = std::find_if(table.open.begin(), table.open.end(),
+                             [&](const OpenTransaction &one) { return one.thread == thread; });
+    if (open != table.open.end() && open->epoch.committing && !(roles & (kCommit | kAbort))) {
+        open->epoch.last_seq = seq;
+        ended_(open->epoch);
+        table.open.erase(open);
+        open = table.open.end();
+    }
+    if (open == table.open.end()) {
+        const bool begins = roles & (kBegin | kLog) || (roles & kCommit && table.table->begin.empty());
+        if (!begins)
+            return;
+        table.open.push_back({.thread = thread, .epoch = {}});
+        open = table.open.end() - 1;
+        open->epoch.kind = EpochKind::transaction;
+        open->epoch.table = table.table;
+        open->epoch.process = code_.address_space(event.site);
+        open->epoch.vcpu = event.vcpu;
+        open->epoch.first_seq = seq;
+    }
+    Epoch &epoch = open->epoch;
+    epoch.committing |= (roles & (kCommit | kAbort)) != 0;
+    epoch.aborted |= (roles & kAbort) != 0;
+    if (event.is_store()) {
+        if (!(roles & kOwn))
+            add_write(epoch, seq, event);
+        if (roles & kLog && table.table->entry)
+            note_log_entry(*open, seq, event, wide_values);
+    } else if (event.kind == EventKind::flush && roles & kCommit && event.has_address()) {
+        epoch.covered.push_back(event.first_line());
+    }
+}
+
+void EpochTracker::note_log_entry(OpenTransaction &open, std::uint64_t seq, const Event &event,
+                                  std::span<const std::byte> wide_values)
+{
+    const TransactionTable::Entry &entry = *open.epoch.table->entry;
+    const std::span<const std::byte> bytes = trace::value_of(event, wide_values);
+    if (event.address % trace::kUnitBytes != 0 || event.last_line() != event.first_line())
+        return;
+    for (std::size_t done = 0; done + trace::kUnitBytes <= bytes.size(); done += trace::kUnitBytes) {
+        const unsigned at = (event.address + done) % trace::kLineBytes;
+        std::uint64_t word = 0;
+        std::memcpy(&word, bytes.data() + done, sizeof word);
+        if (at == 0) {
+            open.entry_words = 0;
+            open.entry_line = event.first_line();
+            if ((word & entry.tag_mask) == entry.tag)
+                open.entry_words = 1;
+        }
+        if (open.entry_words == 0 || open.entry_line != event.first_line())
+            continue;
+        if (at == entry.offset_at) {
+            open.entry_offset = at == 0 ? word & ~entry.tag_mask : word;
+            open.entry_words |= 2;
+        }
+        if (at == entry.size_at) {
+            open.entry_size = word;
+            open.entry_words |= 4;
+        }
+        if (open.entry_words == 7 && open.epoch.log.size() < kMostWrites) {
+            open.epoch.log.push_back(
+                {open.entry_offset, open.entry_size, open.entry_line, {seq, event.site, event.stack}});
+            open.entry_words = 0;
+        }
+    }
+}
+
+void EpochTracker::add_write(Epoch &epoch, std::uint64_t seq, const Event &event)
+{
+    for (std::uint64_t line = event.first_line(); line <= event.last_line(); ++line) {
+        if (!epoch.writes.empty() && epoch.writes.back().line == line && epoch.writes.back().origin.site == event.site &&
+            epoch.writes.back().origin.stack == event.stack)
+            continue;
+        if (epoch.writes.size() == kMostWrites) {
+            epoch.writes_cut = true;
+            return;
+        }
+        epoch.writes.push_back({line, {seq, event.site, event.stack}});
+    }
+}
+
+void EpochTracker::fence(std::uint64_t seq, const Event &event, const FenceResult &result, bool ordering)
+{
+    if (result.lines == 0 || ordering)
+        return;
+    for (Epoch &epoch : marked_)
+        if (belongs(epoch, event))
+            epoch.fences.push_back({seq, event.site, event.stack});
+}
+
+void EpochTracker::state(const std::string &what, std::uint64_t seq)
+{
+    const std::uint64_t times = ++told_[what];
+    if (times <= kMostStatements)
+        statements_.push_back(fmt::format("event {}: {}", seq, what));
+    else if (times == kMostStatements + 1)
+        statements_.push_back(fmt::format("event {} and later: {}", seq, what));
+}
+
+void EpochTracker::marker(const trace::MarkerRow &row, const Event &event)
+{
+    switch (row.kind) {
+    case MarkerKind::epoch:
+        marked_epoch(row, event);
+        break;
+    case MarkerKind::strand_begin:
+    case MarkerKind::strand_end:
+        strand_marker(row, event);
+        break;
+    case MarkerKind::op_begin:
+    case MarkerKind::op_end:
+        operation(row, event);
+        break;
+    default:
+        break;
+    }
+}
+
+// epoch N begins an epoch, epoch 0 ends the one that began last.
+void EpochTracker::marked_epoch(const trace::MarkerRow &row, const Event &event)
+{
+    const auto open = std::find_if(marked_.begin(), marked_.end(), [&](const Epoch &epoch) {
+        return epoch.process == row.marker.process && (epoch.process != 0 || epoch.vcpu == event.vcpu);
+    });
+    if (row.marker.number != 0) {
+        if (open != marked_.end()) {
+            ++open->depth;
+            return;
+        }
+        Epoch epoch;
+        epoch.number = row.marker.number;
+        epoch.process = row.marker.process;
+        epoch.vcpu = event.vcpu;
+        epoch.first_seq = row.seq;
+        marked_.push_back(std::move(epoch));
+        return;
+    }
+    if (open == marked_.end()) {
+        state("an epoch ends that was not begun", row.seq);
+        return;
+    }
+    if (--open->depth > 0)
+        return;
+    open->last_seq = row.seq;
+    ended_(*open);
+    marked_.erase(open);
+}
+
+void EpochTracker::operation(const trace::MarkerRow &row, const Event &event)
+{
+    if (row.kind == MarkerKind::op_begin) {
+        Epoch epoch;
+        epoch.kind = EpochKind::operation;
+        epoch.number = row.marker.number;
+        epoch.text = row.marker.text;
+        epoch.process = row.marker.process;
+        epoch.vcpu = event.vcpu;
+        epoch.first_seq = row.seq;
+        operations_.push_back(std::move(epoch));
+        return;
+    }
+    const auto open = std::find_if(operations_.rbegin(), operations_.rend(), [&](const Epoch &epoch) {
+        return epoch.number == row.marker.number && epoch.process == row.marker.process;
+    });
+    if (open == operations_.rend()) {
+        state("an operation ends that was not begun", row.seq);
+        return;
+    }
+    open->last_seq = row.seq;
+    ended_(*open);
+    operations_.erase(std::next(open).base());
+}
+
+void EpochTracker::strand_marker(const trace::MarkerRow &row, const Event &event)
+{
+    const auto open = std::find_if(strands_.rbegin(), strands_.rend(), [&](const Strand &strand) {
+        return strand.process == row.marker.process && (strand.process != 0 || strand.vcpu == event.vcpu);
+    });
+    if (row.kind == MarkerKind::strand_begin) {
+        if (open != strands_.rend())
+            state("a strand begins inside another one; the inner one counts until it ends", row.seq);
+        strands_.push_back({row.marker.process, event.vcpu, row.marker.number, row.seq});
+    } else if (open == strands_.rend() || open->number != row.marker.number) {
+        state("a strand ends that is not the one that began last", row.seq);
+    } else {
+        strands_.erase(std::next(open).base());
+    }
+}
+
+std::int64_t EpochTracker::strand(const Event &event) const
+{
+    const std::uint64_t process = code_.address_space(event.site);
+    for (auto strand = strands_.rbegin(); strand != strands_.rend(); ++strand)
+        if (strand->process == process && (process != 0 || strand->vcpu == event.vcpu))
+            return strand->number;
+    return 0;
+}
+
+void EpochTracker::finish(std::uint64_t seq, bool recording_ended)
+{
+    const char *where = recording_ended ? "the trace ends" : "the recording was cut short";
+    for (Table &table : tables_) {
+        for (OpenTransaction &open : table.open) {
+            open.epoch.last_seq = seq;
+            if (open.epoch.committing && recording_ended)
+                ended_(open.epoch);
+            else if (!open.epoch.committing)
+                state(fmt::format("{} inside a transaction of {} that has not committed; nothing is said about it", where,
+                                  table.table->name),
+                      open.epoch.first_seq);
+        }
+    }
+    for (const Epoch &epoch : marked_)
+        state(fmt::format("an epoch begins here that is still open when {}; nothing is said about it", where),
+              epoch.first_seq);
+    for (const Epoch &epoch : operations_)
+        state(fmt::format("an operation begins here that has not ended when {}", where), epoch.first_seq);
+    for (const Strand &strand : strands_)
+        state(fmt::format("a strand begins here that has not ended when {}", where), strand.seq);
+}
+
+} // namespace fencepost::rules

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Follows epochs, strands and operations (by markers) and transactions (by call stacks) through a trace.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "analyzer/rules/code_names.h"
+#include "analyzer/rules/epoch.h"
+#include "analyzer/rules/transaction_table.h"
+#include "trace/reader.h"
+
+namespace fencepost::rules {
+
+class EpochTracker {
+public:
+    using Ended = std::function<void(Epoch &)>;
+
+    // `ended` is called before the event that shows that an epoch is over.
+    EpochTracker(const CodeNames &code, const std::vector<TransactionTable> &tables, Ended ended);
+
+    // Whether event() and fence() have to be called for the next event.
+    bool watching() const { return !tables_.empty() || !marked_.empty(); }
+    // Whether a table looks at the bytes of stores.
+    bool needs_values() const { return needs_values_; }
+    // Before the event is applied. Markers go to marker().
+    void event(std::uint64_t seq, const trace::Event &event, std::span<const std::byte> wide_values);
+    // `ordering`: an order rule asks for what the fence guarantees.
+    void fence(std::uint64_t seq, const trace::Event &event, const FenceResult &result, bool ordering);
+    void marker(const trace::MarkerRow &row, const trace::Event &event);
+    // After the last event.
+    void finish(std::uint64_t seq, bool recording_ended);
+
+    // The strand in which code runs; 0 = none.
+    std::int64_t strand(const trace::Event &event) const;
+    const std::vector<Epoch> &operations() const { return operations_; }
+    bool belongs(const Epoch &epoch, const trace::Event &event) const
+    {
+        return code_.address_space(event.site) == epoch.process && (epoch.process != 0 || event.vcpu == epoch.vcpu);
+    }
+    // Sentences about markers and transactions that do not fit together.
+    std::vector<std::string> take_statements() { return std::move(statements_); }
+
+private:
+    // What code in a stack means to a table.
+    static constexpr unsigned kBegin = 1;
+    static constexpr unsigned kLog = 2;
+    static constexpr unsigned kCommit = 4;
+    static constexpr unsigned kAbort = 8;
+    static constexpr unsigned kOwn = 16;
+
+    struct OpenTransaction {
+        std::uint64_t thread;
+        Epoch epoch;
+        // The log entry whose words are being written.
+        std::uint64_t entry_line = 0;
+        std::uint64_t entry_offset = 0;
+        std::uint64_t entry_size = 0;
+        unsigned entry_words = 0;
+    };
+    struct Table {
+        const TransactionTable *table;
+        std::vector<std::uint8_t> site_roles;
+        std::vector<std::uint8_t> stack_roles;
+        std::vector<OpenTransaction> open;
+        std::uint64_t never_committed = 0;
+    };
+    struct Strand {
+        std::uint64_t process;
+        std::uint16_t vcpu;
+        std::int64_t number;
+        std::uint64_t seq;
+    };
+
+    void add_table(const TransactionTable &table);
+    void follow(Table &table, std::uint64_t seq, const trace::Event &event, std::span<const std::byte> wide_values);
+    void note_log_entry(OpenTransaction &open, std::uint64_t seq, const trace::Event &event,
+                        std::span<const std::byte> wide_values);
+    void add_write(Epoch &epoch, std::uint64_t seq, const trace::Event &event);
+    void marked_epoch(const trace::MarkerRow &row, const trace::Event &event);
+    void operation(const trace::MarkerRow &row, const trace::Event &event);
+    void strand_marker(const trace::MarkerRow &row, const trace::Event &event);
+    void state(const std::string &what, std::uint64_t seq);
+
+    const CodeNames &code_;
+    Ended ended_;
+    std::vector<Table> tables_; // those with a function in this trace
+    bool needs_values_ = false;
+    std::vector<Epoch> marked_;
+    std::vector<Epoch> operations_;
+    std::vector<Strand> strands_;
+    std::vector<std::string> statements_;
+    std::map<std::string, std::uint64_t> told_; // how often each kind of sentence was due
+};
+
+} // namespace fencepost::rules

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// See finding_list.h.
+#include "analyzer/rules/finding_list.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "analyzer/rules/code_names.h"
+#include "analyzer/rules/rule.h"
+#include "base/digest.h"
+
+namespace fencepost::rules {
+
+using findings::RuleFinding;
+
+namespace {
+
+constexpr std::size_t kMostLines = 8;
+
+void add_line(Draft &draft, std::uint64_t line)
+{
+    if (line == FindingList::kNoLine || std::find(draft.lines.begin(), draft.lines.end(), line) != draft.lines.end())
+        return;
+    if (draft.lines.size() < kMostLines)
+        draft.lines.push_back(line);
+    else
+        draft.more_lines = true;
+}
+
+void add_code(Digest &digest, const findings::CodePlace &code)
+{
+    digest.add(code.module).add(code.function);
+}
+
+// Of names only, so that it stays the same when code moves.
+std::string stable_id(const RuleFinding &finding)
+{
+    Digest digest;
+    digest.add(finding.rule);
+    add_code(digest, finding.place.code);
+    for (const findings::CodePlace &caller : finding.place.callers)
+        add_code(digest, caller);
+    return fmt::format("{}-{}", finding.rule, digest.hex().substr(0, 8));
+}
+
+} // namespace
+
+Draft *FindingList::hit(const RuleInfo &rule, findings::Severity severity, const Origin &at, std::uint64_t line)
+{
+    const auto [known, added] = index_.emplace(Key{&rule, at.site, at.stack}, static_cast<std::uint32_t>(drafts_.size()));
+    if (added)
+        drafts_.push_back({.rule = &rule, .severity = severity, .at = at, .first_seq = at.seq, .last_seq = at.seq});
+    Draft &draft = drafts_[known->second];
+    ++draft.count;
+    draft.first_seq = std::min(draft.first_seq, at.seq);
+    draft.last_seq = std::max(draft.last_seq, at.seq);
+    if (draft.lines.size() < kMostLines || !draft.more_lines)
+        add_line(draft, line);
+    const bool worse = severity < draft.severity;
+    if (!added && !worse)
+        return nullptr;
+    draft.severity = severity;
+    draft.at = at;
+    return &draft;
+}
+
+void FindingList::drop_if(const RuleInfo &rule, const std::function<bool(const Draft &)> &is_none)
+{
+    std::erase_if(drafts_, [&](const Draft &draft) { return draft.rule == &rule && is_none(draft); });
+    index_.clear();
+    for (std::size_t i = 0; i < drafts_.size(); ++i)
+        index_.emplace(Key{drafts_[i].rule, drafts_[i].at.site, drafts_[i].at.stack}, static_cast<std::uint32_t>(i));
+}
+
+std::vector<RuleFinding> FindingList::name_all(const CodeNames &code)
+{
+    std::vector<RuleFinding> result;
+    for (Draft &draft : drafts_) {
+        RuleFinding finding;
+        finding.rule = draft.rule->name;
+        finding.severity = draft.severity;
+        finding.message = std::move(draft.message);
+        finding.fix = std::move(draft.fix);
+        finding.note = std::move(draft.note);
+        finding.count = draft.count;
+        finding.first_seq = draft.first_seq;
+        finding.last_seq = draft.last_seq;
+        finding.has_event = draft.has_event;
+        std::sort(draft.lines.begin(), draft.lines.end());
+        finding.lines = std::move(draft.lines);
+        finding.more_lines = draft.more_lines;
+        finding.place = code.place(draft.at);
+        finding.crash_seq = draft.crash_seq;
+        if (!draft.other_role.empty()) {
+            finding.other_role = std::move(draft.other_role);
+            finding.other = code.place(draft.other);
+        }
+        finding.id = stable_id(finding);
+        result.push_back(std::move(finding));
+    }
+    drafts_.clear();
+    index_.clear();
+    const auto order = [](const RuleFinding &f) {
+        return std::tuple(f.severity, f.first_seq, std::string_view(f.rule), f.place.code.offset);
+    };
+    std::sort(result.begin(), result.end(), [&](const auto &a, const auto &b) { return order(a) < order(b); });
+    // Several sites of one function can have one name: they are numbered.
+    std::map<std::string, unsigned> times;
+    for (RuleFinding &finding : result)
+        if (const unsigned time = ++times[finding.id]; time > 1)
+            finding.id += fmt::format("-{}", time);
+    return result;
+}
+
+} // namespace fencepost::rules

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// See suppressions.h.
+#include "analyzer/rules/suppressions.h"
+
+#include <algorithm>
+
+#include "analyzer/rules/rule.h"
+
+namespace fencepost::rules {
+
+namespace {
+
+bool matches(const Suppression &one, const findings::RuleFinding &finding)
+{
+    const findings::CodePlace &code = finding.place.code;
+    const auto fits = [](const std::string &glob, const std::string &text) {
+        return glob.empty() || matches_glob(glob, text);
+    };
+    const bool called = one.caller.empty() || std::any_of(finding.place.callers.begin(), finding.place.callers.end(),
+                                                          [&](const findings::CodePlace &caller) {
+                                                              return matches_glob(one.caller, caller.function);
+                                                          });
+    return fits(one.rule, finding.rule) && fits(one.function, code.function) && fits(one.module, code.module) &&
+           fits(one.id, finding.id) && called;
+}
+
+} // namespace
+
+std::vector<Suppression> parse_suppressions(const std::vector<TextLine> &lines)
+{
+    std::vector<Suppression> result;
+    for (const TextLine &line : lines) {
+        Suppression one;
+        one.line = line;
+        one.rule = line.words[0];
+        const bool exists = std::any_of(all_rules().begin(), all_rules().end(),
+                                        [&](const RuleInfo *rule) { return matches_glob(one.rule, std::string(rule->name)); });
+        if (!exists)
+            line.refuse("there is no rule '{}'; fencepost analyze --list-rules has them", one.rule);
+        for (std::size_t i = 1; i < line.words.size(); ++i) {
+            const auto word = split_assignment(line.words[i]);
+            std::string *field = word.first == "function" ? &one.function
+                                 : word.first == "module" ? &one.module
+                                 : word.first == "caller" ? &one.caller
+                                 : word.first == "id"     ? &one.id
+                                                          : nullptr;
+            if (!field || word.second.empty())
+                line.refuse("'{}' is not function=GLOB, module=GLOB, caller=GLOB or id=ID", line.words[i]);
+            *field = word.second;
+        }
+        if (one.rule == "*" && line.words.size() == 1)
+            line.refuse("this would silence everything");
+        result.push_back(std::move(one));
+    }
+    return result;
+}
+
+void apply(std::vector<Suppression> &suppressions, findings::RuleReport &report)
+{
+    report.summary.suppressed += std::erase_if(report.findings, [&](const findings::RuleFinding &finding) {
+        bool any = false;
+        for (Suppression &one : suppressions) {
+            if (matches(one, finding)) {
+                ++one.used;
+                any = true;
+            }
+        }
+        return any;
+    });
+    for (const Suppression &one : suppressions)
+        if (one.used == 0)
+            report.summary.statements.push_back(fmt::format("{}: this suppression matched nothing", one.line.place));
+}
+
+} // namespace fencepost::rules

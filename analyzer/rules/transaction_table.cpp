@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// See transaction_table.h.
+#include "analyzer/rules/transaction_table.h"
+
+#include <charconv>
+
+#include "analyzer/rules/transaction_tables.h"
+#include "trace/event.h"
+
+namespace fencepost::rules {
+
+namespace {
+
+TransactionTable::Entry parse_entry(const TextLine &line)
+{
+    TransactionTable::Entry entry;
+    bool has_tag = false;
+    for (std::size_t i = 1; i < line.words.size(); ++i) {
+        const auto word = split_assignment(line.words[i]);
+        if (word.first == "tag") {
+            const std::size_t slash = word.second.find('/');
+            if (slash == std::string::npos)
+                line.refuse("tag is MASK/VALUE");
+            entry.tag_mask = number_in(line, word.second.substr(0, slash));
+            entry.tag = number_in(line, word.second.substr(slash + 1));
+            has_tag = true;
+        } else if (word.first == "offset" || word.first == "size") {
+            const std::uint64_t at = number_in(line, word.second);
+            if (at % 8 != 0 || at >= trace::kLineBytes)
+                line.refuse("{} is a multiple of 8 below 64: where the word stands in the entry's first line", word.first);
+            (word.first == "offset" ? entry.offset_at : entry.size_at) = static_cast<unsigned>(at);
+        } else {
+            line.refuse("an entry has tag=MASK/VALUE, offset=BYTES and size=BYTES, not '{}'", line.words[i]);
+        }
+    }
+    if (!has_tag || entry.tag_mask == 0)
+        line.refuse("an entry needs tag=MASK/VALUE with a mask that is not 0: else every line would be one");
+    return entry;
+}
+
+} // namespace
+
+std::uint64_t number_in(const TextLine &line, const std::string &text)
+{
+    const bool hex = text.starts_with("0x");
+    std::uint64_t value = 0;
+    const char *first = text.data() + (hex ? 2 : 0);
+    const char *last = text.data() + text.size();
+    const auto parsed = std::from_chars(first, last, value, hex ? 16 : 10);
+    if (parsed.ec != std::errc() || parsed.ptr != last || first == last)
+        line.refuse("'{}' is not a number", text);
+    return value;
+}
+
+std::vector<TransactionTable> parse_transaction_tables(const std::vector<TextLine> &lines)
+{
+    std::vector<TransactionTable> tables;
+    const auto need_commit = [&] {
+        if (!tables.empty() && tables.back().commit.empty())
+            fail(ErrorKind::usage, "{}: transaction {} has no commit: it would never end", tables.back().place,
+                 tables.back().name);
+    };
+    for (const TextLine &line : lines) {
+        const std::string &keyword = line.words[0];
+        const std::vector<std::string> rest(line.words.begin() + 1, line.words.end());
+        if (rest.empty())
+            line.refuse("'{}' says nothing", keyword);
+        if (keyword == "transaction") {
+            need_commit();
+            if (rest.size() != 1)
+                line.refuse("a transaction has one name");
+            tables.push_back({.name = rest[0], .place = line.place});
+            continue;
+        }
+        if (tables.empty())
+            line.refuse("'transaction NAME' comes first");
+        TransactionTable &table = tables.back();
+        const auto add_to = [&](std::vector<std::string> &globs) { globs.insert(globs.end(), rest.begin(), rest.end()); };
+        if (keyword == "begin")
+            add_to(table.begin);
+        else if (keyword == "log")
+            add_to(table.log);
+        else if (keyword == "commit")
+            add_to(table.commit);
+        else if (keyword == "abort")
+            add_to(table.abort);
+        else if (keyword == "module")
+            add_to(table.modules);
+        else if (keyword == "covers" && rest == std::vector<std::string>{"flushed-at-commit"})
+            table.flushed_at_commit = true;
+        else if (keyword == "covers")
+            line.refuse("covers is 'flushed-at-commit'");
+        else if (keyword == "entry")
+            table.entry = parse_entry(line);
+        else
+            line.refuse("'{}' is no word of a transaction table; there are transaction, module, begin, log, commit, abort, "
+                        "covers and entry",
+                        keyword);
+    }
+    need_commit();
+    return tables;
+}
+
+std::vector<TransactionTable> built_in_transaction_tables()
+{
+    std::vector<TransactionTable> tables = parse_transaction_tables(split_lines(kLibpmemobjTable, "libpmemobj"));
+    for (TransactionTable &table : parse_transaction_tables(split_lines(kJbd2Table, "jbd2")))
+        tables.push_back(std::move(table));
+    return tables;
+}
+
+} // namespace fencepost::rules

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// How the transactions of a library or file system show in call stacks, as a table that users can write.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analyzer/rules/text_lines.h"
+
+namespace fencepost::rules {
+
+struct TransactionTable {
+    // An entry of an undo log, recognised by its first word.
+    struct Entry {
+        std::uint64_t tag_mask = 0;
+        std::uint64_t tag = 0;
+        unsigned offset_at = 0; // bytes from the entry's beginning; the entry begins a line
+        unsigned size_at = 8;
+    };
+
+    std::string name;
+    std::string place; // FILE:LINE
+    // Globs of function names.
+    std::vector<std::string> begin;
+    std::vector<std::string> log;
+    std::vector<std::string> commit;
+    std::vector<std::string> abort;
+    std::vector<std::string> modules; // of the library: stores below it are its own
+    bool flushed_at_commit = false;   // the commit flushes exactly what was logged or allocated
+    std::optional<Entry> entry;
+};
+
+std::vector<TransactionTable> parse_transaction_tables(const std::vector<TextLine> &lines);
+// libpmemobj and jbd2.
+std::vector<TransactionTable> built_in_transaction_tables();
+
+// A number in decimal or 0x form, or an Error(usage) at the line.
+std::uint64_t number_in(const TextLine &line, const std::string &text);
+
+} // namespace fencepost::rules

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// unlogged-in-tx: a transaction changes what it did not add to its log.
+#include "analyzer/rules/code_names.h"
+#include "analyzer/rules/finding_list.h"
+#include "analyzer/rules/rule_catalog.h"
+#include "analyzer/rules/transaction_table.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace fencepost::rules {
+
+namespace {
+
+class UnloggedInTx : public Rule {
+public:
+    static constexpr RuleInfo kInfo = {
+        "unlogged-in-tx", "a transaction changed a line that it neither logged nor allocated", Severity::bug,
+        "certain that the commit did not cover the line; an object that is not logged and shares its lines with one that is "
+        "escapes",
+        "suppress it for the function that stores, where the program handles that data itself"};
+    using Rule::Rule;
+    const RuleInfo &info() const override { return kInfo; }
+    Wants wants() const override { return context_.settings.eadr() ? 0 : kEpochs; }
+
+    void epoch_end(const Epoch &epoch) override
+    {
+        if (!epoch.is_transaction() || !epoch.table->flushed_at_commit || epoch.aborted)
+            return;
+        std::vector<std::uint64_t> covered = epoch.covered;
+        std::sort(covered.begin(), covered.end());
+        for (const Epoch::Write &write : epoch.writes) {
+            if (std::binary_search(covered.begin(), covered.end(), write.line))
+                continue;
+            LineState *line = context_.lines.find(write.line);
+            if (line)
+                line->reported |= line->in_flight();
+            Draft *draft = context_.findings.hit(kInfo, Severity::bug, write.origin, write.line);
+            if (!draft)
+                continue;
+            draft->message = fmt::format("a transaction of {} (events {} to {}) changed a line that it neither logged nor "
+                                         "allocated: an abort does not undo it{}",
+                                         epoch.table->name, epoch.first_seq, epoch.last_seq,
+                                         line ? ", and the commit did not make it durable" : "");
+            draft->fix = fmt::format("add the object to the transaction before the store at {}",
+                                     context_.code.where(write.origin.site));
+        }
+    }
+};
+
+} // namespace
+
+CatalogEntry unlogged_in_tx()
+{
+    return catalog_entry<UnloggedInTx>();
+}
+
+} // namespace fencepost::rules

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// `fencepost analyze`: detection rules over a trace.
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "analyzer/findings/rule_json.h"
+#include "analyzer/findings/rule_text.h"
+#include "analyzer/rules/baseline.h"
+#include "analyzer/rules/engine.h"
+#include "analyzer/rules/suppressions.h"
+#include "base/error.h"
+#include "base/files.h"
+#include "cli/run_argument.h"
+#include "cli/terminal_text.h"
+#include "cli/verb.h"
+
+namespace fencepost::cli {
+
+namespace {
+
+struct AnalyzeOptions {
+    std::string run;
+    std::string model = "adr";
+    std::string fences = "explicit";
+    std::string persistency = "epoch";
+    bool durable_operations = false;
+    std::vector<std::string> rules;
+    std::string order;
+    std::vector<std::string> transactions;
+    std::vector<std::string> suppressions;
+    std::string baseline;
+    std::string write_baseline;
+    std::string fail_on = "bug";
+    std::string sarif;
+    bool list_rules = false;
+};
+
+std::string rule_names()
+{
+    std::string names;
+    for (const rules::RuleInfo *rule : rules::all_rules())
+        names += (names.empty() ? "" : ", ") + std::string(rule->name);
+    return names;
+}
+
+rules::Settings settings_of(const AnalyzeOptions &options)
+{
+    rules::Settings settings;
+    const auto model = model::model_named(options.model);
+    if (!model || *model == model::ModelKind::line)
+        fail(ErrorKind::usage, "the rules have no model '{}'; there are adr and eadr", options.model);
+    const auto fences = model::fence_rule_named(options.fences);
+    if (!fences)
+        fail(ErrorKind::usage, "there is no fence rule '{}'; there are explicit and architectural", options.fences);
+    const auto persistency = rules::persistency_named(options.persistency);
+    if (!persistency)
+        fail(ErrorKind::usage, "there is no persistency '{}'; there are strict, epoch and strand", options.persistency);
+    settings.model = *model;
+    settings.fences = *fences;
+    settings.persistency = *persistency;
+    settings.durable_operations = options.durable_operations;
+    for (const std::string &name : options.rules) {
+        if (std::none_of(rules::all_rules().begin(), rules::all_rules().end(),
+                         [&](const rules::RuleInfo *rule) { return rule->name == name; }))
+            fail(ErrorKind::usage, "there is no rule '{}'; there are {}", name, rule_names());
+        settings.rules.push_back(name);
+    }
+    return settings;
+}
+
+std::vector<findings::Severity> severities_of(const std::string &list)
+{
+    std::vector<findings::Severity> result;
+    std::istringstream words(list);
+    for (std::string word; std::getline(words, word, ',');) {
+        if (word == "none")
+            continue;
+        const auto severity = findings::severity_named(word);
+        if (!severity)
+            fail(ErrorKind::usage, "there is no severity '{}'; there are bug, warning, performance, and none", word);
+        result.push_back(*severity);
+    }
+    return result;
+}
+
+void list_rules(const Context &context)
+{
+    nlohmann::json list = nlohmann::json::array();
+    for (const rules::RuleInfo *rule : rules::all_rules()) {
+        if (context.settings.json)
+            list.push_back({{"name", rule->name},
+                            {"severity", name_of(rule->severity)},
+                            {"sentence", rule->sentence},
+                            {"certainty", rule->certainty},
+                            {"silence", rule->silence}});
+        else
+            std::printf("%-22s %-12s %s\n", std::string(rule->name).c_str(), std::string(name_of(rule->severity)).c_str(),
+                        std::string(rule->sentence).c_str());
+    }
+    if (context.settings.json)
+        print_json(list);
+}
+
+void write_sarif(const std::string &file, const findings::RuleReport &report)
+{
+    std::vector<findings::RuleDescription> descriptions;
+    for (const rules::RuleInfo *rule : rules::all_rules())
+        descriptions.push_back({std::string(rule->name), std::string(rule->sentence), std::string(rule->certainty),
+                                rule->severity});
+    const nlohmann::json document = to_sarif(report, descriptions);
+    if (file == "-")
+        print_json(document);
+    else
+        write_file(file, document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+}
+
+void run_analyze(const AnalyzeOptions &options, Context &context)
+{
+    if (options.list_rules) {
+        list_rules(context);
+        return;
+    }
+    if (options.run.empty())
+        fail(ErrorKind::usage, "analyze needs a RUN, or --list-rules");
+    if (options.sarif == "-" && context.settings.json)
+        fail(ErrorKind::usage, "--json and --sarif - both want stdout");
+    const rules::Settings settings = settings_of(options);
+    const std::vector<findings::Severity> fatal = severities_of(options.fail_on);
+    std::vector<rules::TransactionTable> tables = rules::built_in_transaction_tables();
+    for (const std::string &file : options.transactions)
+        for (rules::TransactionTable &table : parse_transaction_tables(rules::read_lines(file)))
+            tables.push_back(std::move(table));
+    rules::OrderFile order;
+    if (!options.order.empty())
+        order = parse_order_file(rules::read_lines(options.order));
+    std::vector<rules::Suppression> suppressions;
+    for (const std::string &file : options.suppressions)
+        for (rules::Suppression &one : parse_suppressions(rules::read_lines(file)))
+            suppressions.push_back(std::move(one));
+
+    const trace::TraceReader reader(trace_of(options.run));
+    findings::RuleReport report = rules::Engine(reader, settings, std::move(tables), std::move(order)).run();
+    apply(suppressions, report);
+    if (!options.baseline.empty())
+        rules::apply_baseline(options.baseline, report);
+    if (!options.write_baseline.empty())
+        rules::write_baseline(options.write_baseline, report);
+    if (!options.sarif.empty())
+        write_sarif(options.sarif, report);
+    if (context.settings.json)
+        print_json(to_json(report));
+    else if (options.sarif != "-")
+        for (const std::string &line : text_lines(report))
+            std::printf("%s\n", terminal_text(line).c_str());
+    for (const findings::RuleFinding &finding : report.findings)
+        if (!finding.known && std::find(fatal.begin(), fatal.end(), finding.severity) != fatal.end())
+            context.exit_code = 1;
+}
+
+} // namespace
+
+void add_analyze(CLI::App &app, Context &context)
+{
+    CLI::App *verb = app.add_subcommand("analyze", "Looks for durability and performance bugs in a trace by rules");
+    auto options = std::make_shared<AnalyzeOptions>();
+    verb->add_option("RUN", options->run, "Run directory, or the trace in one");
+    verb->add_option("--model", options->model, "Persistence model: adr or eadr")->capture_default_str();
+    verb->add_option("--fences", options->fences,
+                     "Fences that count: explicit (sfence, mfence) or architectural (locked instructions too)")
+        ->capture_default_str();
+    verb->add_option("--persistency", options->persistency, "What the code counts on: strict, epoch or strand")
+        ->capture_default_str();
+    verb->add_flag("--durable-operations", options->durable_operations,
+                   "What an operation wrote must be durable when it ends");
+    verb->add_option("--rule", options->rules, "Only this rule; may be repeated")->expected(1);
+    verb->add_option("--order", options->order, "File of order rules: persist A before B [in op X]");
+    verb->add_option("--transactions", options->transactions,
+                     "File that describes transactions of a library or file system; may be repeated")
+        ->expected(1);
+    verb->add_option("--suppress", options->suppressions, "File of findings not to show; may be repeated")->expected(1);
+    verb->add_option("--baseline", options->baseline, "Findings in this file are known and do not fail");
+    verb->add_option("--write-baseline", options->write_baseline, "Writes the findings as a baseline");
+    verb->add_option("--fail-on", options->fail_on,
+                     "Severities that make the exit status 1, joined by commas: bug, warning, performance; or none")
+        ->capture_default_str();
+    verb->add_option("--sarif", options->sarif, "Also writes the findings as SARIF 2.1.0; - is stdout");
+    verb->add_flag("--list-rules", options->list_rules, "Lists the rules");
+    verb->footer("Rules: docs/reference/rules.md. Examples: docs/how-to/analyze.md.");
+    verb->callback([options, &context] { run_analyze(*options, context); });
+}
+
+} // namespace fencepost::cli
