@@ -38,7 +38,7 @@ std::vector<agent::Observation> observe(const record::RunFiles &run, const recor
                                         std::uint32_t variation,
                                         const std::function<void(const std::string &line)> &progress)
 {
-    const fs::path file = run.directory / fmt::format("{}.{}", name, variation);
+    const fs::path file = run.legal_states() / fmt::format("{}.{}", name, variation);
     agent::JobReport report;
     if (fs::exists(file)) {
         const std::string kept = read_file(file);
@@ -54,6 +54,7 @@ std::vector<agent::Observation> observe(const record::RunFiles &run, const recor
     plan.variation = variation;
     agent::JobReport whole = recorder.observe(inputs, plan);
     report.observations = std::move(whole.observations);
+    make_directories(run.legal_states());
     write_file(file, digest + "\n" + agent::encode_job(report));
     return std::move(report.observations);
 }
@@ -165,7 +166,7 @@ LegalStates find_legal_states(const record::RunFiles &run, const record::RecordI
         throw NoLegalStates("threads of the workload run at the same time, and in another order each time");
     const trace::TraceReader reader(run.trace());
     const std::string &digest = reader.recording().event_digest;
-    const std::string name = variant.empty() ? "legal_states" : "legal_states." + variant;
+    const std::string name = variant.empty() ? "own" : variant;
     History history = make_history(observe(run, inputs, cache, name, digest, 0, progress));
     const History again = make_history(observe(run, inputs, cache, name, digest, 1, progress));
     if (const std::string why = mask_differences(history, again); !why.empty())

@@ -262,7 +262,7 @@ TEST_F(Oracles, TheLegalStatesAreThoseOfTheWorkload)
     EXPECT_EQ(tree.find("s")->target, "a");
     EXPECT_EQ(legal.history().tree_at(0).entries().size(), 2u) << "the root and lost+found";
     // Kept for the next time.
-    EXPECT_TRUE(fs::exists(run.files.directory / "legal_states.0"));
+    EXPECT_TRUE(fs::exists(run.files.legal_states() / "own.0"));
 }
 
 } // namespace
