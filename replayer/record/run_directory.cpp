@@ -28,10 +28,7 @@ std::vector<fs::path> recorded_files(const RunFiles &files)
     names.push_back(files.results());
     names.push_back(files.results().string() + "-journal");
     names.push_back(files.findings());
-    std::error_code error;
-    for (const fs::directory_entry &entry : fs::directory_iterator(files.directory, error))
-        if (entry.path().filename().string().starts_with("legal_states."))
-            names.push_back(entry.path());
+    names.push_back(files.legal_states());
     return names;
 }
 

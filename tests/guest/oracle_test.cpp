@@ -51,6 +51,31 @@ recovery = ["/bin/sh", "-c", """
 """]
 )spec";
 
+constexpr const char *kScript = R"spec(
+[pm]
+size = "32M"
+[file_system]
+type = "ext4"
+[workload]
+kind = "script"
+text = """
+mkdir -p a/b
+echo hello >greeting; date +%s >stamp
+sync
+mv greeting a/b
+"""
+)spec";
+
+constexpr const char *kProgram = R"spec(
+[pm]
+size = "32M"
+[file_system]
+type = "ext4"
+[workload]
+kind = "program"
+command = ["/bin/sh", "-c", "echo hello >greeting; sync; rm greeting"]
+)spec";
+
 // Recorded once, by the first test that asks.
 struct JudgedRun {
     TemporaryDirectory directory{"/tmp", "fp-judge-"};
@@ -58,12 +83,12 @@ struct JudgedRun {
     record::RecordInputs inputs;
     fs::path last_image = directory.path() / "last"; // PM at the end
 
-    JudgedRun()
+    explicit JudgedRun(const char *text = kSpec)
     {
         record::Recorder recorder(cache_directory(), built_part("qemu-plugin", "fencepost-tracer.so"),
                                   {[](const std::string &) {}, {}});
         const record::Spec spec =
-            record::parse_spec(kSpec, "spec.toml", directory.path(), record::FilesFrom::spec_directory);
+            record::parse_spec(text, "spec.toml", directory.path(), record::FilesFrom::spec_directory);
         inputs = recorder.prepare(spec, false);
         fs::create_directory(files.directory);
         const record::RecordResult result =
@@ -262,7 +287,50 @@ TEST_F(Oracles, TheLegalStatesAreThoseOfTheWorkload)
     EXPECT_EQ(tree.find("s")->target, "a");
     EXPECT_EQ(legal.history().tree_at(0).entries().size(), 2u) << "the root and lost+found";
     // Kept for the next time.
-    EXPECT_TRUE(fs::exists(run.files.directory / "legal_states.0"));
+    EXPECT_TRUE(fs::exists(run.files.legal_states() / "own.0"));
+}
+
+// Sizes of a file in the states of one operation.
+std::vector<std::uint64_t> sizes(const LegalStates &legal, const std::string &path, std::size_t from, std::size_t to)
+{
+    std::vector<std::uint64_t> result;
+    for (std::size_t i = from; i <= to; ++i)
+        if (const agent::TreeEntry *entry = legal.history().tree_at(i).find(path))
+            if (result.empty() || result.back() != entry->size)
+                result.push_back(entry->size);
+    return result;
+}
+
+TEST(Observed, ScriptsCallByCall)
+{
+    const JudgedRun run(kScript);
+    const LegalStates legal = find_legal_states(run.files, run.inputs, cache_directory(), {});
+    ASSERT_EQ(legal.operations().size(), 4u);
+    const auto &operations = legal.operations();
+    EXPECT_EQ(sizes(legal, "greeting", operations[0].last_state, operations[1].last_state),
+              (std::vector<std::uint64_t>{0, 6}))
+        << "the file is there before its bytes are";
+    EXPECT_EQ(legal.history().masks, (std::set<Mask>{{"stamp", "contents"}})) << "another time in each run";
+    const Window synced = legal.window(operations[2].last_seq + 1);
+    EXPECT_GE(durable_state(legal.history(), synced, {}), operations[1].last_state);
+    EXPECT_LT(durable_state(legal.history(), legal.window(operations[2].last_seq), {}), operations[1].last_state);
+    const Tree &end = legal.history().tree_at(legal.window(UINT64_MAX).returned);
+    EXPECT_TRUE(end.find("a/b/greeting"));
+    EXPECT_FALSE(end.find("greeting"));
+}
+
+TEST(Observed, ProgramsByTheirSystemCalls)
+{
+    const JudgedRun run(kProgram);
+    const LegalStates legal = find_legal_states(run.files, run.inputs, cache_directory(), {});
+    std::vector<std::string> kinds;
+    for (const TracedOperation &operation : legal.operations()) {
+        const State &state = legal.history().states[operation.last_state];
+        kinds.push_back(state.durable == agent::Durable::all ? "sync"
+                        : legal.history().tree_at(operation.last_state).find("greeting") ? "there" : "gone");
+    }
+    EXPECT_EQ(kinds, (std::vector<std::string>{"there", "there", "sync", "gone"})) << "open, write, sync, unlink";
+    EXPECT_EQ(sizes(legal, "greeting", 0, legal.history().states.size() - 1), (std::vector<std::uint64_t>{0, 6}));
 }
 
 } // namespace
