@@ -153,7 +153,12 @@ TEST(TestRun, FailuresBecomeFindingsWithEverythingToLookAt)
     TestOptions options = options_of("none-all,random:20");
     options.restart = true;
     options.walk.window.first_seq = options.walk.window.last_seq = seq;
+    const auto lost = recorded().files().findings() / "0123456789ab"; // of a process that was killed
+    run(judge, options);
+    std::filesystem::create_directories(lost);
+    failed = 0;
     const TestReport report = run(judge, options);
+    EXPECT_FALSE(std::filesystem::exists(lost));
     ASSERT_FALSE(report.findings.empty());
     EXPECT_TRUE(report.found_bugs());
     std::uint64_t images = 0;
