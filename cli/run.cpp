@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// `fencepost run`: record, verify and test one workload.
+// `fencepost run`: record, verify, analyze and test one workload.
 #include <cstdio>
+
+#include <algorithm>
 
 #include <fmt/format.h>
 
+#include "analyzer/findings/rule_json.h"
+#include "analyzer/findings/rule_text.h"
+#include "analyzer/rules/engine.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "cli/record_verb.h"
@@ -40,6 +45,20 @@ void title(const Context &context, const char *text)
     std::fflush(stdout);
 }
 
+// As `fencepost analyze` without options.
+findings::RuleReport apply_rules(const record::RunFiles &files)
+{
+    const trace::TraceReader reader(files.trace());
+    return rules::Engine(reader, {}, rules::built_in_transaction_tables(), {}).run();
+}
+
+bool has_bug(const findings::RuleReport &report)
+{
+    return std::any_of(report.findings.begin(), report.findings.end(), [](const findings::RuleFinding &finding) {
+        return finding.severity == findings::Severity::bug;
+    });
+}
+
 void run(Context &context, const RunOptions &options)
 {
     check_test_arguments(options.test);
@@ -65,6 +84,11 @@ void run(Context &context, const RunOptions &options)
     if (!as_json)
         print_verification(verified);
     require_good(verified);
+    title(context, "analyze");
+    const findings::RuleReport rules = apply_rules(files);
+    document["analyze"] = to_json(rules);
+    if (!as_json && !text_lines(rules).empty())
+        fmt::print("{} (fencepost analyze {} shows them)\n", text_lines(rules).back(), files.directory.string());
     title(context, "test");
     const test::TestReport report = run_test(context, files, options.test);
     document["test"] = report_json(report);
@@ -73,7 +97,7 @@ void run(Context &context, const RunOptions &options)
     else
         print_report(report, files);
     context.exit_code = exit_code_of(report);
-    if (context.exit_code == 0 && !workload_finished)
+    if (context.exit_code == 0 && (!workload_finished || has_bug(rules)))
         context.exit_code = 1;
 }
 
@@ -81,14 +105,14 @@ void run(Context &context, const RunOptions &options)
 
 void add_run(CLI::App &app, Context &context)
 {
-    CLI::App *verb = app.add_subcommand("run", "Records a workload, verifies the recording and tests its crash states");
+    CLI::App *verb = app.add_subcommand("run", "Records a workload, verifies the recording, applies rules to it and tests its crash states");
     auto options = std::make_shared<RunOptions>();
     add_record_arguments(*verb, options->record);
     verb->add_option("--times", options->times, "How often to record again to verify; 0: only look")
         ->check(CLI::Range(0u, 1000u))
         ->capture_default_str();
     add_test_arguments(*verb, options->test);
-    verb->footer("Each part is a verb of its own: record, verify, test. A run that was stopped goes on where it was.");
+    verb->footer("Each part is a verb of its own: record, verify, analyze, test. A run that was stopped goes on where it was.");
     verb->callback([&context, options] { run(context, *options); });
 }
 

@@ -145,6 +145,7 @@ json to_json(const RuleReport &report)
             {"rules", summary.rules},
             {"statements", summary.statements},
             {"suppressed", summary.suppressed},
+            {"known_code", summary.known_code},
             {"count", count},
             {"findings", findings}};
 }

@@ -122,6 +122,8 @@ std::vector<std::string> text_lines(const RuleReport &report)
         line += fmt::format("; {} of them known", known);
     if (summary.suppressed != 0)
         line += fmt::format("; {} suppressed", summary.suppressed);
+    if (summary.known_code != 0)
+        line += fmt::format("; {} more in known code", summary.known_code);
     out.lines.push_back(line);
     return out.lines;
 }

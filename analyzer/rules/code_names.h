@@ -37,6 +37,12 @@ public:
         return site < site_roots_.size() ? site_roots_[site] : 0;
     }
 
+    // Stacks that differ only in how often recursion went round have one number.
+    trace::StackId without_recursion(trace::StackId stack) const
+    {
+        return stack < without_recursion_.size() ? without_recursion_[stack] : stack;
+    }
+
     const std::vector<trace::SiteRow> &sites() const { return sites_; } // by id; [0] is unknown
     const std::vector<trace::Symbol> &symbols() const { return symbols_; }
     const std::vector<trace::Stack> &stacks() const { return stacks_; }
@@ -46,6 +52,7 @@ public:
     std::uint64_t dangling() const { return dangling_; }
 
 private:
+    void fold_recursion();
     findings::CodePlace code_of_site(trace::SiteId site) const;
     findings::CodePlace code_at(std::uint64_t pc, const std::string &module, const trace::CodeLocation &location) const;
 
@@ -55,6 +62,7 @@ private:
     std::vector<trace::StackFrameRow> frames_;
     std::vector<std::uint32_t> stack_roots_;
     std::vector<std::uint32_t> site_roots_;
+    std::vector<trace::StackId> without_recursion_;
     std::vector<bool> pm_symbols_;
     std::uint64_t dangling_ = 0;
 };

@@ -93,9 +93,9 @@ void run(const Effort &effort)
     row("warm guest, one worker", rate(one), "images/s");
     const double gain = rate(one) / rate(fresh);
     row("warm faster than fresh", gain, "×" + budget("≥ 10×", gain >= 10));
-    const double harness = (one.seconds - one.restore_seconds - one.guest_seconds) / one.guest_seconds;
+    const double harness = (one.seconds - one.restore_seconds - one.judge_seconds) / one.judge_seconds;
     row("harness beyond the guest's own time, one worker", 100 * harness, "%" + budget("≤ 25 %", harness <= 0.25));
-    row("  of it patching and undoing PM", 100 * one.patch_seconds / one.guest_seconds, "%");
+    row("  of it patching and undoing PM", 100 * one.patch_seconds / one.judge_seconds, "%");
     row("warm guests, two workers", rate(two), "images/s");
     row("two workers against one", rate(two) / rate(one), "×" + budget("≥ 1.7×", rate(two) / rate(one) >= 1.7));
     if (effort.many == 0)

@@ -73,7 +73,7 @@ text = {quoted((FENCEFS / "workloads" / f"{workload}.ops").read_text())}
 [test]
 oracles = [{quoted(work / "oracle")}, "usable", "semantic"]
 semantics = "sync"
-time_limit = 10
+time_limit = 5
 """
 
 

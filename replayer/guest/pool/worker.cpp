@@ -142,7 +142,7 @@ std::optional<Judgement> Worker::attempt(Seat &seat, const Assignment &assignmen
         lost = of_lost_guest(Verdict::infra_error, "the guest could not be judged", seat.guest->log().kernel_log());
         lost.evidence[0].details["message"] = error.what();
     }
-    outcome.guest_seconds += judging.seconds();
+    outcome.judge_seconds += judging.seconds();
     const Stopwatch undoing;
     if (!said) {
         ++outcome.lost_guests;

@@ -7,6 +7,7 @@
 #include <linux/mm.h>
 #include <linux/mman.h>
 #include <linux/pagemap.h>
+#include <linux/slab.h>
 #include <linux/uio.h>
 
 #include "fencefs.h"
@@ -40,8 +41,8 @@ struct write_plan {
     u64 *blocks;
 };
 
-/* A new block's bytes [from, to): those of the old one, or zeros. */
-static void keep_bytes(struct inode *inode, u64 index, u64 new, u64 from, u64 to)
+/* Bytes [from, to) of the file's block `index` as they are, zeros where it has none. */
+static void keep_bytes(struct inode *inode, u64 index, char *buffer, u64 from, u64 to)
 {
     struct fencefs *fs = fencefs_of(inode->i_sb);
     const u64 old = fencefs_block_at(inode, index);
@@ -52,40 +53,46 @@ static void keep_bytes(struct inode *inode, u64 index, u64 new, u64 from, u64 to
         filled = min_t(u64, FENCEFS_BLOCK, inode->i_size - start);
     filled = clamp(filled, from, to);
     if (filled > from)
-        fencefs_stream(block_address(fs, new) + from, block_address(fs, old) + from, filled - from);
-    if (to > filled)
-        fencefs_stream_zeros(block_address(fs, new) + filled, to - filled);
+        memcpy(buffer + from, block_address(fs, old) + from, filled - from);
+    memset(buffer + filled, 0, to - filled);
+}
+
+static void fill_block(struct fencefs *fs, u64 block, const char *buffer, size_t bytes)
+{
+    if (has_bug(fs, BUG_data_late))
+        memcpy(block_address(fs, block), buffer, bytes);
+    else
+        fencefs_stream(block_address(fs, block), buffer, bytes);
+    if (has_bug(fs, BUG_flush_streamed))
+        fencefs_flush(block_address(fs, block), bytes);
 }
 
 static int fill_blocks(struct inode *inode, const struct write_plan *plan, struct iov_iter *from)
 {
     struct fencefs *fs = fencefs_of(inode->i_sb);
+    char *buffer = kmalloc(FENCEFS_BLOCK, GFP_KERNEL);
     loff_t at = plan->start;
     const loff_t end = plan->start + plan->length;
+    int error = buffer ? 0 : -ENOMEM;
     u32 i;
 
-    for (i = 0; i < plan->count; i++) {
+    for (i = 0; i < plan->count && !error; i++) {
         const u64 offset = at % FENCEFS_BLOCK;
         const size_t part = min_t(u64, FENCEFS_BLOCK - offset, end - at);
-        void *target = block_address(fs, plan->blocks[i]);
+        const u64 rest = offset + part;
 
-        if (offset)
-            keep_bytes(inode, plan->first + i, plan->blocks[i], 0, offset);
-        if (offset + part < FENCEFS_BLOCK && !has_bug(fs, BUG_stale_rest))
-            keep_bytes(inode, plan->first + i, plan->blocks[i], offset + part, FENCEFS_BLOCK);
-        if (has_bug(fs, BUG_data_late)) {
-            if (copy_from_iter(target + offset, part, from) != part)
-                return -EFAULT;
-        } else if (_copy_from_iter_flushcache(target + offset, part, from) != part) {
-            return -EFAULT;
-        }
-        if (has_bug(fs, BUG_flush_streamed))
-            fencefs_flush(target + offset, part);
+        keep_bytes(inode, plan->first + i, buffer, 0, offset);
+        keep_bytes(inode, plan->first + i, buffer, rest, FENCEFS_BLOCK);
+        if (copy_from_iter(buffer + offset, part, from) != part)
+            error = -EFAULT;
+        else
+            fill_block(fs, plan->blocks[i], buffer, has_bug(fs, BUG_stale_rest) ? rest : FENCEFS_BLOCK);
         at += part;
     }
+    kfree(buffer);
     /* Before the journal's lock: who waits for it may go on on another CPU. */
     fencefs_fence();
-    return 0;
+    return error;
 }
 
 /* Bytes after the new ones in the last block, once the block is the file's. */
@@ -179,9 +186,9 @@ static ssize_t write_over(struct inode *inode, loff_t start, struct iov_iter *fr
 
     if (!block || start + length > inode->i_size)
         return 0;
+    /* Its own fence is at its end. */
     if (_copy_from_iter_flushcache(block_address(fs, block) + offset, length, from) != length)
         return -EFAULT;
-    fencefs_fence();
     return length;
 }
 
