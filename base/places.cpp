@@ -21,17 +21,34 @@ fs::path cache_directory()
     fail(ErrorKind::usage, "no place for the cache: set FENCEPOST_CACHE or HOME");
 }
 
-fs::path built_part(const std::string &folder, const std::string &name)
+namespace {
+
+bool runs_from_build_tree()
 {
     std::error_code error;
     const fs::path self = fs::read_symlink("/proc/self/exe", error);
-    const std::string build_root = std::string(FENCEPOST_BUILD_ROOT) + "/";
-    const fs::path part = self.string().starts_with(build_root)
-                              ? fs::path(build_root) / folder / name
-                              : fs::path(FENCEPOST_LIBEXEC) / name;
+    return self.string().starts_with(std::string(FENCEPOST_BUILD_ROOT) + "/");
+}
+
+} // namespace
+
+fs::path built_part(const std::string &folder, const std::string &name)
+{
+    std::error_code error;
+    const fs::path part = runs_from_build_tree() ? fs::path(FENCEPOST_BUILD_ROOT) / folder / name
+                                                 : fs::path(FENCEPOST_LIBEXEC) / name;
     if (!fs::exists(part, error))
         fail(ErrorKind::io, "{} is missing at {}: build or install fencepost again", name, part.string());
     return part;
+}
+
+fs::path source_folder(const std::string &name)
+{
+    std::error_code error;
+    const fs::path folder = fs::path(runs_from_build_tree() ? FENCEPOST_SOURCE_ROOT : FENCEPOST_LIBEXEC) / name;
+    if (!fs::is_directory(folder, error))
+        fail(ErrorKind::io, "{} is missing at {}: install fencepost again", name, folder.string());
+    return folder;
 }
 
 } // namespace fencepost

@@ -15,4 +15,7 @@ std::filesystem::path cache_directory();
 // there, else where `meson install` puts it.
 std::filesystem::path built_part(const std::string &folder, const std::string &name);
 
+// A folder of the source tree that is used as it is, found in the same way.
+std::filesystem::path source_folder(const std::string &name);
+
 } // namespace fencepost

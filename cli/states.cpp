@@ -34,24 +34,7 @@ void add_states(CLI::App &app, Context &context)
         "states", "Counts, lists, shows or exports what a power failure could leave in PM");
     auto options = std::make_shared<StatesOptions>();
     verb->add_option("RUN", options->run, "Run directory, or the trace in one")->required();
-    verb->add_option("--model", options->model, "Persistence model: adr, eadr or line")
-        ->capture_default_str();
-    verb->add_option("--fences", options->fences,
-                     "Fences that count: explicit (sfence, mfence) or architectural (locked "
-                     "instructions too)")
-        ->capture_default_str();
-    verb->add_option("--strategy", options->strategy,
-                     "States to generate, joined by commas: prefix, none-all, subsets:K, "
-                     "exhaustive:CAP, random:N, "
-                     "all, accumulate, accumulate-reverse, count, or a pmreorder engine")
-        ->capture_default_str();
-    verb->add_option("--seed", options->seed, "Of the strategy random")->capture_default_str();
-    verb->add_option("--window", options->window,
-                     "Where power may fail: seq:A-B, epoch:A-B, op:N, op:N-M or checkpoint:N-M");
-    verb->add_option("--group", options->group,
-                     "Runs of lines written in sequence as one item: auto (16 lines or more), run "
-                     "(2 or more), off")
-        ->capture_default_str();
+    add_walk_arguments(*verb, options->walk);
     verb->add_option("--after", options->after, "Goes on behind this state");
     verb->add_option("--limit", options->limit, "Stops after so many states");
     verb->add_option("--index", options->index,

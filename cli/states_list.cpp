@@ -138,33 +138,6 @@ private:
     std::uint64_t new_images_ = 0;
 };
 
-template <typename Value>
-Value required(const std::optional<Value> &value, const char *what, const std::string &text,
-               const char *there_are)
-{
-    if (!value)
-        fail(ErrorKind::usage, "there is no {} '{}'; there are {}", what, text, there_are);
-    return *value;
-}
-
-states::WalkOptions walk_options(const trace::TraceReader &reader, const StatesOptions &options)
-{
-    states::WalkOptions walk;
-    walk.model =
-        required(model::model_named(options.model), "model", options.model, "adr, eadr and line");
-    walk.fences = required(model::fence_rule_named(options.fences), "fence rule", options.fences,
-                           "explicit and architectural");
-    walk.grouping = required(states::grouping_named(options.group), "grouping", options.group,
-                             "auto, run and off");
-    walk.strategies = states::parse_strategies(options.strategy);
-    walk.seed = options.seed;
-    if (!options.window.empty())
-        walk.window = states::parse_window(options.window, reader);
-    if (!options.after.empty())
-        walk.after = states::parse_state_id(options.after);
-    return walk;
-}
-
 // What the ids in an index mean.
 std::string meaning_of(const states::WalkOptions &walk)
 {
@@ -231,7 +204,9 @@ void print_summary(const states::WalkOptions &walk, const states::WalkReport &re
 void list_states(const trace::TraceReader &reader, const StatesOptions &options,
                  const Context &context)
 {
-    const states::WalkOptions walk_with = walk_options(reader, options);
+    states::WalkOptions walk_with = walk_options(reader, options.walk);
+    if (!options.after.empty())
+        walk_with.after = states::parse_state_id(options.after);
     states::StateWalk walk(reader, walk_with);
     const image::InitialImage initial(reader);
     std::optional<image::ImageIndex> index;

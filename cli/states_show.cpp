@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // `fencepost states --show` and `--export`: one state.
-#include <map>
-
 #include <fmt/format.h>
 
 #include "base/error.h"
@@ -10,6 +8,7 @@
 #include "replayer/image/image_export.h"
 #include "replayer/image/state_images.h"
 #include "replayer/states/legality.h"
+#include "trace/code_names.h"
 
 namespace fencepost::cli {
 
@@ -19,57 +18,6 @@ using nlohmann::json;
 using states::Item;
 using states::ItemLevel;
 using states::State;
-
-// Names for what a trace has numbers for.
-class Names {
-public:
-    explicit Names(const trace::TraceReader &reader)
-        : regions_(reader.regions()),
-          site_(reader.connection(),
-                "SELECT function, offset, source_file, source_line FROM site_name WHERE site = ?"),
-          stack_(reader.connection(),
-                 "SELECT function FROM stack_line WHERE stack = ? ORDER BY depth")
-    {
-    }
-
-    std::string place(std::uint64_t address) const
-    {
-        for (const trace::Region &region : regions_)
-            if (region.contains(address))
-                return fmt::format("{}+{:#x}", region.name, address - region.base);
-        return fmt::format("{:#x}", address);
-    }
-
-    std::string site(trace::SiteId id)
-    {
-        std::string text = "unknown code";
-        site_.bind(1, std::uint64_t{id});
-        if (site_.step()) {
-            text = site_.text(0);
-            if (!site_.is_null(1) && site_.integer(1) != 0)
-                text += fmt::format("+{:#x}", site_.integer(1));
-            if (!site_.is_null(2))
-                text += fmt::format(" ({}:{})", site_.text(2), site_.integer(3));
-        }
-        site_.reset();
-        return text;
-    }
-
-    std::vector<std::string> stack(trace::StackId id)
-    {
-        std::vector<std::string> frames;
-        stack_.bind(1, std::uint64_t{id});
-        while (id != 0 && stack_.step())
-            frames.emplace_back(stack_.text(0));
-        stack_.reset();
-        return frames;
-    }
-
-private:
-    std::vector<trace::Region> regions_;
-    trace::Statement site_;
-    trace::Statement stack_;
-};
 
 // Collects the one state that StateWalk::run_to() offers.
 class OneState : public states::StateListener {
@@ -185,7 +133,7 @@ private:
     image::InitialImage initial_;
     image::StateImages images_;
     states::Legality legality_;
-    Names names_;
+    trace::CodeNames names_;
     image::Hash128 identity_;
     std::uint64_t epoch_ = 0;
     bool architectural_ = false;

@@ -5,20 +5,14 @@
 #include <cstdint>
 #include <string>
 
-#include "cli/verb.h"
-#include "replayer/states/state_walk.h"
+#include "cli/walk_arguments.h"
 #include "trace/reader.h"
 
 namespace fencepost::cli {
 
 struct StatesOptions {
     std::string run = {};
-    std::string model = "adr";
-    std::string fences = "explicit";
-    std::string strategy = "prefix,none-all";
-    std::uint64_t seed = 1;
-    std::string window = {};
-    std::string group = "auto";
+    WalkArguments walk = {};
     std::string after = {};
     std::string index = {};
     std::uint64_t limit = UINT64_MAX;

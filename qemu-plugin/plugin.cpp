@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "qemu-plugin/running_vcpu.h"
 #include "qemu-plugin/tracer.h"
 
 namespace fencepost::tracer {
@@ -23,6 +24,7 @@ constexpr int kHighestLevel = 6;
 // QEMU's callbacks carry nothing that could hold it. Never destroyed: QEMU reports its exit after the
 // destructors of this file have run.
 Tracer *the_tracer = nullptr;
+RunningVcpu *running = nullptr;
 pid_t vcpu_thread = 0;
 
 template <typename Work> void guarded(Work &&work) noexcept
@@ -42,6 +44,7 @@ void on_vcpu_start(qemu_plugin_id_t, unsigned vcpu) noexcept
         // The order of events would not be the order of memory.
         if (vcpu_thread != gettid())
             fail(ErrorKind::usage, "vCPUs run in several threads; give QEMU -accel tcg,thread=single");
+        running->add(vcpu);
         the_tracer->add_vcpu(vcpu);
     });
 }
@@ -64,6 +67,7 @@ void install(qemu_plugin_id_t id, const qemu_info_t &info, std::span<const char 
     if (!info.system_emulation || std::string_view(info.target_name) != "x86_64")
         fail(ErrorKind::usage, "only whole x86_64 machines can be recorded, not {}", info.target_name);
     the_tracer = new Tracer(parse_options(arguments));
+    running = new RunningVcpu;
     qemu_plugin_register_vcpu_init_cb(id, on_vcpu_start);
     qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);
     qemu_plugin_register_atexit_cb(id, on_exit, nullptr);
@@ -75,72 +79,72 @@ namespace callback {
 
 void store(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address, void *code) noexcept
 {
-    the_tracer->store(vcpu, info, address, *static_cast<CodePoint *>(code));
+    the_tracer->store(running->index(vcpu), info, address, *static_cast<CodePoint *>(code));
 }
 
 void locked_store(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address, void *code) noexcept
 {
-    the_tracer->locked_store(vcpu, info, address, *static_cast<CodePoint *>(code));
+    the_tracer->locked_store(running->index(vcpu), info, address, *static_cast<CodePoint *>(code));
 }
 
 void load(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address, void *code) noexcept
 {
-    the_tracer->load(vcpu, info, address, *static_cast<CodePoint *>(code));
+    the_tracer->load(running->index(vcpu), info, address, *static_cast<CodePoint *>(code));
 }
 
 void flush(unsigned vcpu, void *code) noexcept
 {
-    the_tracer->flush(vcpu, *static_cast<CodePoint *>(code));
+    the_tracer->flush(running->index(vcpu), *static_cast<CodePoint *>(code));
 }
 
 void fence(unsigned vcpu, void *code) noexcept
 {
-    the_tracer->fence(vcpu, *static_cast<CodePoint *>(code));
+    the_tracer->fence(running->index(vcpu), *static_cast<CodePoint *>(code));
 }
 
 void marker(unsigned vcpu, void *code) noexcept
 {
-    the_tracer->marker(vcpu, *static_cast<CodePoint *>(code));
+    the_tracer->marker(running->index(vcpu), *static_cast<CodePoint *>(code));
 }
 
 void system_call(unsigned vcpu, void *code) noexcept
 {
-    the_tracer->system_call(vcpu, *static_cast<CodePoint *>(code));
+    the_tracer->system_call(running->index(vcpu), *static_cast<CodePoint *>(code));
 }
 
 void return_from_kernel(unsigned vcpu, void *code) noexcept
 {
-    the_tracer->return_from_kernel(vcpu, *static_cast<CodePoint *>(code));
+    the_tracer->return_from_kernel(running->index(vcpu), *static_cast<CodePoint *>(code));
 }
 
 void call(unsigned vcpu, qemu_plugin_meminfo_t, std::uint64_t address, void *code) noexcept
 {
-    the_tracer->call(vcpu, address, *static_cast<CodePoint *>(code));
+    the_tracer->call(running->index(vcpu), address, *static_cast<CodePoint *>(code));
 }
 
 void ret(unsigned vcpu, qemu_plugin_meminfo_t, std::uint64_t address, void *code) noexcept
 {
-    the_tracer->ret(vcpu, address, *static_cast<CodePoint *>(code));
+    the_tracer->ret(running->index(vcpu), address, *static_cast<CodePoint *>(code));
 }
 
 void stack_pointer_load(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t, void *code) noexcept
 {
-    the_tracer->stack_pointer_load(vcpu, info, *static_cast<CodePoint *>(code));
+    the_tracer->stack_pointer_load(running->index(vcpu), info, *static_cast<CodePoint *>(code));
 }
 
 void stack_pointer_move(unsigned vcpu, void *code) noexcept
 {
-    the_tracer->stack_pointer_move(vcpu, *static_cast<CodePoint *>(code));
+    the_tracer->stack_pointer_move(running->index(vcpu), *static_cast<CodePoint *>(code));
 }
 
 void translation_change(unsigned vcpu, void *code) noexcept
 {
-    the_tracer->translation_change(vcpu, *static_cast<CodePoint *>(code));
+    the_tracer->translation_change(running->index(vcpu), *static_cast<CodePoint *>(code));
 }
 
 void undecodable(unsigned vcpu, void *code) noexcept
 {
-    the_tracer->undecodable(vcpu, *static_cast<CodePoint *>(code));
+    the_tracer->undecodable(running->index(vcpu), *static_cast<CodePoint *>(code));
 }
 
 } // namespace callback

@@ -29,7 +29,7 @@ void fail_sqlite(sqlite3 *database, int code)
     case SQLITE_CORRUPT:
         fail(ErrorKind::trace, "{} is truncated or damaged: SQLite says {}", file, reason);
     case SQLITE_FULL:
-        fail(ErrorKind::io, "cannot write {}: the disk is full; free some space and record again",
+        fail(ErrorKind::io, "cannot write {}: the disk is full; free some space and try again",
              file);
     case SQLITE_BUSY:
     case SQLITE_LOCKED:

@@ -24,6 +24,7 @@ enum class MessageType : std::uint16_t {
     write_file = 6,
     list_pm = 7,
     power_off = 8,
+    judge = 9,
 
     // Sent by the agent without a request.
     hello = 0x4001,

@@ -76,6 +76,27 @@ template <typename V> void fields(V &v, typename V::template Ref<Job> m)
     v.flag(m.recorded);
     v.list(m.files, [&v](auto &element) { fields(v, element); });
     v.list(m.steps, [&v](auto &element) { fields(v, element); });
+    v.text(m.observe.root);
+    v.number(m.observe.limits.entries);
+    v.number(m.observe.limits.blocks);
+    v.number(m.observe.limits.content_bytes);
+    v.number(m.observe.variation);
+}
+
+template <typename V> void fields(V &v, typename V::template Ref<Observation> m)
+{
+    v.choice(m.moment, Moment::end);
+    v.number(m.operation);
+    v.number(m.call);
+    v.number(m.call_ordinal);
+    v.number(m.result);
+    v.choice(m.durable, Durable::all);
+    v.number(m.inode);
+    v.number(m.range.offset);
+    v.number(m.range.length);
+    v.flag(m.mapped);
+    v.flag(m.same_tree);
+    nested(v, m.tree);
 }
 
 template <typename V> void fields(V &v, typename V::template Ref<StepReport> m)
@@ -91,6 +112,7 @@ template <typename V> void fields(V &v, typename V::template Ref<JobReport> m)
     v.bytes(m.modules);
     v.bytes(m.kallsyms);
     v.number(m.elapsed_usec);
+    v.list(m.observations, [&v](auto &element) { fields(v, element); });
 }
 
 template <typename V> void fields(V &v, typename V::template Ref<BootReport> m)
@@ -123,6 +145,7 @@ template <typename Message> bool decode_job(std::string_view payload, Message &m
 FENCEPOST_MESSAGE(Job);
 FENCEPOST_MESSAGE(JobReport);
 FENCEPOST_MESSAGE(BootReport);
+FENCEPOST_MESSAGE(Observation);
 
 #undef FENCEPOST_MESSAGE
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "guest-images/agent/observation.h"
 #include "guest-images/agent/ops.h"
 #include "guest-images/agent/protocol.h"
 
@@ -44,6 +45,7 @@ struct Job {
     bool recorded = false; // markers record_on and record_off around the steps
     std::vector<JobFile> files;
     std::vector<JobStep> steps;
+    ObservationPlan observe;
 
     bool operator==(const Job &) const = default;
 };
@@ -61,6 +63,7 @@ struct JobReport {
     std::string modules;           // /proc/modules at the end
     std::string kallsyms;          // only when the modules are not those of the boot
     std::uint64_t elapsed_usec = 0; // guest time from resuming to the end of the last step
+    std::vector<Observation> observations; // if any were asked for
 
     bool operator==(const JobReport &) const = default;
 };
@@ -73,7 +76,7 @@ struct BootReport {
     bool operator==(const BootReport &) const = default;
 };
 
-// Defined for Job, JobReport and BootReport.
+// Defined for Job, JobReport, BootReport and Observation.
 template <typename Message> std::string encode_job(const Message &message);
 template <typename Message>
 [[nodiscard]] bool decode_job(std::string_view payload, Message &message);

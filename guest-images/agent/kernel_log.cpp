@@ -9,14 +9,13 @@
 #include <fcntl.h>
 #include <poll.h>
 
-#include "guest-images/agent/descriptor.h"
-
 namespace fencepost::agent {
 
 namespace {
 
 // Written in one go while more records wait: every write to a port is an exit to the host.
 constexpr std::size_t kBatch = 16 << 10;
+constexpr std::size_t kTailLimit = 4 << 20;
 
 void write_out(int channel, std::string &lines)
 {
@@ -66,6 +65,28 @@ void stream_kernel_log(int channel)
             poll(&waited, 1, -1);
         }
     }
+}
+
+KernelLogTail::KernelLogTail(LogFrom from) : records_(open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC))
+{
+    if (from == LogFrom::now)
+        lseek(records_.get(), 0, SEEK_END);
+}
+
+std::string KernelLogTail::text()
+{
+    std::string lines;
+    char buffer[16384];
+    while (records_ && lines.size() < kTailLimit) {
+        const ssize_t got = read(records_.get(), buffer, sizeof buffer);
+        if (got < 0 && errno == EPIPE)
+            continue; // some were overwritten; their sequence numbers tell
+        if (got <= 0)
+            break;
+        lines += record_line({buffer, static_cast<std::size_t>(got)});
+        lines += '\n';
+    }
+    return lines;
 }
 
 void note_in_kernel_log(const std::string &text)

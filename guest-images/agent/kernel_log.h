@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "guest-images/agent/descriptor.h"
+
 namespace fencepost::agent {
 
 // The log process: streams every record, from the oldest that the kernel still has, as one line.
@@ -13,6 +15,20 @@ namespace fencepost::agent {
 // A record of /dev/kmsg as one line: "priority,sequence,usec,flags;text" without the dictionary
 // that may follow it on lines of its own.
 std::string_view record_line(std::string_view record);
+
+enum class LogFrom { now, oldest };
+
+// The records that came in since it was opened, or all; bounded.
+class KernelLogTail {
+public:
+    explicit KernelLogTail(LogFrom from = LogFrom::now);
+
+    // One line each; those that were returned before are not again.
+    std::string text();
+
+private:
+    Descriptor records_;
+};
 
 void note_in_kernel_log(const std::string &text);
 

@@ -28,6 +28,8 @@ constexpr std::size_t kLine = 64;
 struct Map {
     char *start = nullptr;
     std::uint64_t length = 0;
+    int file = -1;            // a descriptor of its own
+    std::uint64_t file_offset = 0;
 
     bool contains(std::uint64_t offset, std::uint64_t size) const
     {
@@ -61,8 +63,8 @@ void flush_lines(const char *from, const char *to)
 
 class Executor {
 public:
-    explicit Executor(const OpsProgram &program)
-        : program_(program), files_(std::max<std::size_t>(program.file_slots, 1), -1),
+    Executor(const OpsProgram &program, Observer *observer)
+        : program_(program), observer_(observer), files_(std::max<std::size_t>(program.file_slots, 1), -1),
           maps_(std::max<std::size_t>(program.map_slots, 1))
     {
     }
@@ -93,7 +95,10 @@ private:
     long execute_on_map(const Op &op, Map &map);
     std::string bytes(const Op &op, std::uint64_t offset) const;
 
+    void observe(const Op &op, long result);
+
     const OpsProgram &program_;
+    Observer *observer_;
     std::vector<int> files_;
     std::vector<Map> maps_;
     std::atomic<bool> failed_ = false;
@@ -137,11 +142,46 @@ void Executor::run_thread(const OpsThread &thread)
         const int error_number = result < 0 ? errno : 0;
         if (op.marked)
             fencepost_op_end(op.number, result < 0 ? -error_number : result);
+        if (observer_ && op.marked)
+            observe(op, result < 0 ? -error_number : result);
         if (result < 0 && !op.may_fail) {
             failed_ = true;
             std::fprintf(stderr, "line %u: %s: %s\n", op.line, op.text.c_str(), std::strerror(error_number));
         }
     }
+}
+
+// What the operation made durable, and the tree after it.
+void Executor::observe(const Op &op, long result)
+{
+    Observation observation;
+    observation.moment = Moment::end;
+    observation.operation = op.number;
+    observation.result = result;
+    int file = -1;
+    if (op.kind == OpKind::sync || op.kind == OpKind::syncfs) {
+        observation.durable = Durable::all;
+    } else if (op.kind == OpKind::fsync || op.kind == OpKind::fdatasync) {
+        observation.durable = op.kind == OpKind::fsync ? Durable::file : Durable::file_data;
+        file = files_[op.slot];
+    } else if (op.kind == OpKind::msync) {
+        observation.durable = Durable::file_data;
+        file = maps_[op.slot].file;
+        observation.range = {maps_[op.slot].file_offset + op.numbers[0], op.numbers[1]};
+    } else if (op.kind == OpKind::write || op.kind == OpKind::pwrite) {
+        file = files_[op.slot];
+        const int flags = fcntl(file, F_GETFL);
+        if (flags >= 0 && (flags & O_SYNC) == O_SYNC)
+            observation.durable = Durable::file;
+        else if (flags >= 0 && (flags & O_DSYNC))
+            observation.durable = Durable::file_data;
+    }
+    struct stat status;
+    if (file >= 0 && fstat(file, &status) == 0)
+        observation.inode = status.st_ino;
+    if (result < 0)
+        observation.durable = Durable::nothing;
+    observer_->note(std::move(observation));
 }
 
 std::string Executor::bytes(const Op &op, std::uint64_t offset) const
@@ -164,7 +204,7 @@ long Executor::execute_on_map(const Op &op, Map &map)
                            static_cast<off_t>(op.numbers[0]));
         if (start == MAP_FAILED)
             return -1;
-        map = {static_cast<char *>(start), op.numbers[1]};
+        map = {static_cast<char *>(start), op.numbers[1], observer_ ? dup(files_[op.slot2]) : -1, op.numbers[0]};
         return 0;
     }
     case OpKind::store: {
@@ -190,6 +230,8 @@ long Executor::execute_on_map(const Op &op, Map &map)
     }
     default: {
         const long result = map.start ? munmap(map.start, map.length) : error(EINVAL);
+        if (map.file >= 0)
+            close(map.file);
         map = {};
         return result;
     }
@@ -289,11 +331,13 @@ long Executor::execute(const Op &op)
 
 } // namespace
 
-int execute_ops(const OpsProgram &program)
+int execute_ops(const OpsProgram &program, Observer *observer)
 {
     // The pattern and the markers' texts are as written, whatever the caller's umask was.
     umask(0);
-    return Executor(program).run();
+    if (observer)
+        observer->note({});
+    return Executor(program, observer).run();
 }
 
 } // namespace fencepost::agent

@@ -23,6 +23,41 @@ template <typename V> void fields(V &v, typename V::template Ref<ModuleFailure> 
     v.number(m.error_number);
 }
 
+template <typename V> void fields(V &v, typename V::template Ref<TreeAttribute> m)
+{
+    v.bytes(m.name);
+    v.bytes(m.value);
+}
+
+template <typename V> void fields(V &v, typename V::template Ref<TreeRange> m)
+{
+    v.number(m.offset);
+    v.number(m.length);
+}
+
+template <typename V> void fields(V &v, typename V::template Ref<TreeBlock> m)
+{
+    v.number(m.hash);
+    v.bytes(m.bytes);
+}
+
+template <typename V> void fields(V &v, typename V::template Ref<StepResult> m)
+{
+    v.choice(m.step, JudgeStep::unmount);
+    v.number(m.error_number);
+    v.text(m.message);
+    v.number(m.elapsed_usec);
+}
+
+template <typename V> void fields(V &v, typename V::template Ref<UsableProblem> m)
+{
+    v.text(m.directory);
+    v.text(m.operation);
+    v.number(m.error_number);
+}
+
+template <typename V> void fields(V &v, typename V::template Ref<TreeEntry> m); // has lists of its own
+
 template <typename V, typename Elements> void structures(V &v, Elements &elements)
 {
     v.list(elements, [&v](auto &element) { fields(v, element); });
@@ -142,6 +177,57 @@ template <typename V> void fields(V &v, typename V::template Ref<ListPmReply> m)
     structures(v, m.devices);
 }
 
+template <typename V> void fields(V &v, typename V::template Ref<TreeEntry> m)
+{
+    v.text(m.path);
+    v.choice(m.type, FileType::unknown);
+    v.text(m.failed_step);
+    v.number(m.error_number);
+    v.number(m.inode);
+    v.number(m.mode);
+    v.number(m.user);
+    v.number(m.group);
+    v.number(m.link_count);
+    v.number(m.size);
+    v.number(m.device);
+    v.text(m.target);
+    structures(v, m.attributes);
+    structures(v, m.holes);
+    v.bytes(m.block_hashes);
+    v.flag(m.contents_left_out);
+}
+
+template <typename V> void fields(V &v, typename V::template Ref<TreeDump> m)
+{
+    structures(v, m.entries);
+    structures(v, m.blocks);
+    v.flag(m.truncated);
+    v.number(m.elapsed_usec);
+}
+
+template <typename V> void fields(V &v, typename V::template Ref<JudgeRequest> m)
+{
+    fields(v, m.mount);
+    v.flag(m.dump);
+    v.number(m.limits.entries);
+    v.number(m.limits.blocks);
+    v.number(m.limits.content_bytes);
+    v.bytes(m.known_blocks);
+    v.flag(m.usable);
+    fields(v, m.command);
+    v.flag(m.whole_log);
+}
+
+template <typename V> void fields(V &v, typename V::template Ref<JudgeReply> m)
+{
+    structures(v, m.steps);
+    fields(v, m.tree);
+    fields(v, m.command);
+    structures(v, m.problems);
+    v.bytes(m.kernel_log);
+    v.flag(m.still_mounted);
+}
+
 // Messages that are all in their type.
 template <typename V> void fields(V &, typename V::template Ref<WriteFileReply>) {}
 template <typename V> void fields(V &, typename V::template Ref<ListPmRequest>) {}
@@ -188,6 +274,9 @@ FENCEPOST_MESSAGE(ListPmRequest);
 FENCEPOST_MESSAGE(ListPmReply);
 FENCEPOST_MESSAGE(PowerOffRequest);
 FENCEPOST_MESSAGE(PowerOffReply);
+FENCEPOST_MESSAGE(JudgeRequest);
+FENCEPOST_MESSAGE(JudgeReply);
+FENCEPOST_MESSAGE(TreeDump);
 
 #undef FENCEPOST_MESSAGE
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "guest-images/agent/frame.h"
+#include "guest-images/agent/tree.h"
 
 namespace fencepost::agent {
 
@@ -198,6 +199,53 @@ struct ListPmReply {
     bool operator==(const ListPmReply &) const = default;
 };
 
+// All that a guest does to judge one image: mount, look, try out, unmount. One request, because every
+// round trip costs more than most of these steps.
+struct JudgeRequest {
+    static constexpr MessageType kType = MessageType::judge;
+    MountRequest mount; // an empty fstype: nothing is mounted, only the command is run
+    bool dump = false;
+    TreeLimits limits;
+    std::string known_blocks; // hashes as in TreeEntry, ascending: their bytes are not sent
+    bool usable = false;      // try every directory out
+    RunRequest command;       // between dump and trial; an empty argv: none
+    bool whole_log = false;   // from the oldest record that the kernel still has
+
+    bool operator==(const JudgeRequest &) const = default;
+};
+
+enum class JudgeStep : std::uint8_t { mount, dump, command, usable, unmount };
+
+struct StepResult {
+    JudgeStep step = JudgeStep::mount;
+    std::int32_t error_number = 0;
+    std::string message; // empty: done
+    std::uint64_t elapsed_usec = 0;
+
+    bool operator==(const StepResult &) const = default;
+};
+
+// What could not be done in a directory that must be usable.
+struct UsableProblem {
+    std::string directory; // below the root, which is "."
+    std::string operation; // "create", "write", ...
+    std::int32_t error_number = 0; // 0: it was done, but what came back was not what went in
+
+    bool operator==(const UsableProblem &) const = default;
+};
+
+struct JudgeReply {
+    static constexpr MessageType kType = reply_to(MessageType::judge);
+    std::vector<StepResult> steps; // those that were begun
+    TreeDump tree;
+    RunReply command;
+    std::vector<UsableProblem> problems; // the first ones
+    std::string kernel_log; // records since the request came, as on the log channel
+    bool still_mounted = false;
+
+    bool operator==(const JudgeReply &) const = default;
+};
+
 // Nothing is unmounted or synced first: what PM holds is the caller's business.
 struct PowerOffRequest {
     static constexpr MessageType kType = MessageType::power_off;
@@ -211,7 +259,7 @@ struct PowerOffReply {
     bool operator==(const PowerOffReply &) const = default;
 };
 
-// Defined for the structures above that have a kType.
+// Defined for the structures above that have a kType, and TreeDump.
 template <typename Message> std::string encode_payload(const Message &message);
 // False when the payload is not exactly one well-formed message; `message` is then half filled.
 template <typename Message>

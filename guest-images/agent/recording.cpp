@@ -15,6 +15,7 @@
 #include "guest-images/agent/kernel_log.h"
 #include "guest-images/agent/mailbox_device.h"
 #include "guest-images/agent/mount_requests.h"
+#include "guest-images/agent/observed_run.h"
 #include "guest-images/agent/ops_executor.h"
 #include "guest-images/agent/run_request.h"
 #include "guest-images/agent/script_marks.h"
@@ -25,7 +26,6 @@ namespace fencepost::agent {
 namespace {
 
 constexpr std::size_t kTextLimit = 24 << 20; // of a file of /proc
-constexpr std::size_t kLogLimit = 4 << 20;
 
 // Files of /proc are made while they are read, so they are read in one go from one descriptor.
 std::string read_text(const char *path)
@@ -37,34 +37,6 @@ std::string read_text(const char *path)
         text.append(buffer, static_cast<std::size_t>(got));
     return text;
 }
-
-// The records that came in since it was opened.
-class KernelLogTail {
-public:
-    KernelLogTail() : records_(open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC))
-    {
-        lseek(records_.get(), 0, SEEK_END);
-    }
-
-    std::string text()
-    {
-        std::string lines;
-        char buffer[16384];
-        while (records_ && lines.size() < kLogLimit) {
-            const ssize_t got = read(records_.get(), buffer, sizeof buffer);
-            if (got < 0 && errno == EPIPE)
-                continue; // some were overwritten; their sequence numbers tell
-            if (got <= 0)
-                break;
-            lines += record_line({buffer, static_cast<std::size_t>(got)});
-            lines += '\n';
-        }
-        return lines;
-    }
-
-private:
-    Descriptor records_;
-};
 
 template <typename Reply> bool succeeded(const Outcome<Reply> &outcome, StepReport &report)
 {
@@ -81,13 +53,28 @@ bool ran(const Outcome<RunReply> &outcome, StepReport &report)
     return report.run.success();
 }
 
-bool do_step(const JobStep &step, StepReport &report)
+bool do_step(const JobStep &step, const ObservationPlan &observe, StepReport &report)
 {
+    const bool observed = !observe.root.empty();
     switch (step.kind) {
     case StepKind::run:
-        return ran(run_command(step.command), report);
+        if (!observed)
+            return ran(run_command(step.command), report);
+        return ran(run_in_child(step.command,
+                                [&] {
+                                    Observer observer(observe);
+                                    return run_observed(step.command.argv, observer);
+                                }),
+                   report);
     case StepKind::ops:
-        return ran(run_in_child(step.command, [&] { return execute_ops(step.ops); }), report);
+        return ran(run_in_child(step.command,
+                                [&] {
+                                    if (!observed)
+                                        return execute_ops(step.ops);
+                                    Observer observer(observe);
+                                    return execute_ops(step.ops, &observer);
+                                }),
+                   report);
     case StepKind::mount:
         return succeeded(mount_file_system(step.mount), report);
     case StepKind::unmount:
@@ -114,7 +101,7 @@ void do_steps(const Job &job, JobReport &report)
         const pid_t marks = step.operations.empty() ? -1 : start_script_marks(step.operations);
         if (step.system_calls)
             fencepost_syscalls_on();
-        const bool good = do_step(step, report.steps.emplace_back());
+        const bool good = do_step(step, job.observe, report.steps.emplace_back());
         if (step.system_calls)
             fencepost_syscalls_off();
         if (marks > 0)
@@ -154,6 +141,7 @@ public:
         JobReport report;
         KernelLogTail log;
         const std::uint64_t start = monotonic_usec();
+        vary_system(job.observe.variation);
         if (write_files(job, report)) {
             if (job.recorded)
                 fencepost_record_on();
@@ -162,6 +150,8 @@ public:
             if (job.recorded)
                 end_recording();
         }
+        if (!job.observe.root.empty())
+            report.observations = read_observations();
         report.kernel_log = log.text();
         report.modules = read_text("/proc/modules");
         if (report.modules != modules_)

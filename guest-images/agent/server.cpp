@@ -11,6 +11,7 @@
 
 #include "guest-images/agent/clock.h"
 #include "guest-images/agent/file_requests.h"
+#include "guest-images/agent/judge_request.h"
 #include "guest-images/agent/mount_requests.h"
 #include "guest-images/agent/pm_devices.h"
 #include "guest-images/agent/run_request.h"
@@ -72,6 +73,8 @@ std::string answer(const Frame &frame)
         return answer_with(write_file, frame);
     case MessageType::list_pm:
         return answer_with(list_pm, frame);
+    case MessageType::judge:
+        return answer_with(judge_image, frame);
     case MessageType::power_off:
         return answer_with(power_off, frame);
     default:

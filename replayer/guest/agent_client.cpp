@@ -250,6 +250,11 @@ Answer<ListPmReply> AgentClient::list_pm(Deadline deadline)
     return ask<ListPmReply>(agent::ListPmRequest(), deadline);
 }
 
+Answer<JudgeReply> AgentClient::judge(const JudgeRequest &request, Deadline deadline)
+{
+    return ask<JudgeReply>(request, deadline);
+}
+
 void AgentClient::power_off(Deadline deadline)
 {
     try {

@@ -19,6 +19,8 @@ namespace fencepost::guest {
 using agent::ChannelKind;
 using agent::Failure;
 using agent::Hello;
+using agent::JudgeReply;
+using agent::JudgeRequest;
 using agent::ListPmReply;
 using agent::MountReply;
 using agent::MountRequest;
@@ -103,6 +105,7 @@ public:
     Answer<UnmountReply> unmount(const std::string &target, Deadline deadline,
                                  std::uint32_t flags = 0);
     Answer<ListPmReply> list_pm(Deadline deadline);
+    Answer<JudgeReply> judge(const JudgeRequest &request, Deadline deadline);
     // Returns when the guest has agreed or is gone; the machine may take longer to end.
     void power_off(Deadline deadline);
 

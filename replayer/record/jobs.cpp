@@ -70,21 +70,34 @@ JobStep run_step(const Spec &spec, std::vector<std::string> argv)
     return step;
 }
 
+// What ext4 and XFS need to take a small PM device and to have DAX on it; and nothing is put off that the
+// kernel would do later, in the middle of the workload.
+std::vector<std::string> mkfs_command(const std::string &type)
+{
+    std::vector<std::string> argv = {"mkfs." + type};
+    if (type == "ext4")
+        argv.insert(argv.end(), {"-q", "-F", "-b", "4096", "-E", "lazy_itable_init=0,lazy_journal_init=0"});
+    if (type == "xfs")
+        argv.insert(argv.end(), {"-q", "-f", "-m", "reflink=0"});
+    return argv;
+}
+
+// Without these mkfs.xfs refuses less than 300 MB.
+void add_mkfs_environment(const std::string &type, JobStep &step)
+{
+    if (type == "xfs")
+        step.command.environment.insert(step.command.environment.end(), {"TEST_DIR=1", "TEST_DEV=1", "QA_CHECK_FS=1"});
+}
+
 JobStep mkfs_step(const Spec &spec, const FileSystemSpec &file_system, const std::string &device)
 {
-    std::vector<std::string> argv = {file_system.mkfs_program.value_or("mkfs." + file_system.type)};
-    // What ext4 and XFS need to take a small PM device and to have DAX on it; and nothing is put off
-    // that the kernel would do later, in the middle of the workload.
-    if (!file_system.mkfs_program && file_system.type == "ext4")
-        argv.insert(argv.end(), {"-q", "-F", "-b", "4096", "-E", "lazy_itable_init=0,lazy_journal_init=0"});
-    if (!file_system.mkfs_program && file_system.type == "xfs")
-        argv.insert(argv.end(), {"-q", "-f", "-m", "reflink=0"});
+    std::vector<std::string> argv = file_system.mkfs_program ? std::vector<std::string>{*file_system.mkfs_program}
+                                                             : mkfs_command(file_system.type);
     argv.insert(argv.end(), file_system.mkfs_options.begin(), file_system.mkfs_options.end());
     argv.push_back(device);
     JobStep step = run_step(spec, argv);
     step.command.directory = std::string("/");
-    if (file_system.type == "xfs") // without these mkfs.xfs refuses less than 300 MB
-        step.command.environment.insert(step.command.environment.end(), {"TEST_DIR=1", "TEST_DEV=1", "QA_CHECK_FS=1"});
+    add_mkfs_environment(file_system.type, step);
     return step;
 }
 
@@ -175,6 +188,22 @@ Job workload_job(const Spec &spec, const std::vector<agent::PmDevice> &devices)
     if (workload.unmount)
         job.steps.push_back(unmount_step(*spec.file_system));
     return job;
+}
+
+void use_file_system(Job &job, const std::string &type)
+{
+    for (JobStep &step : job.steps) {
+        if (step.kind == StepKind::mount) {
+            step.mount.fstype = type;
+            step.mount.options = "dax";
+        } else if (step.kind == StepKind::run && !step.command.argv.empty() &&
+                   step.command.argv.front().starts_with("mkfs.")) {
+            const std::string device = step.command.argv.back();
+            step.command.argv = mkfs_command(type);
+            step.command.argv.push_back(device);
+            add_mkfs_environment(type, step);
+        }
+    }
 }
 
 std::string describe(const JobStep &step)

@@ -23,6 +23,9 @@ void check_workload(const Spec &spec);
 // Which step of workload_job() is the workload itself.
 std::size_t workload_step(const Spec &spec);
 
+// Lets a job make and mount another file system, with the options that it gets by default.
+void use_file_system(agent::Job &job, const std::string &type);
+
 // What a step does, for messages.
 std::string describe(const agent::JobStep &step);
 

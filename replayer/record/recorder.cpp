@@ -273,6 +273,7 @@ RecordInputs Recorder::prepare(const Spec &spec, bool stacks)
     inputs.host_time_limit = spec.workload.host_time_limit;
     inputs.spec = spec.text;
     inputs.stacks = stacks;
+    inputs.test = spec.test;
     return inputs;
 }
 
@@ -291,6 +292,20 @@ std::string Recorder::command_line(const RecordInputs &inputs)
     plan.extra_arguments = {"-plugin", fmt::format("{},trace=TRACE,stacks={},recording=off", escape_commas(plugin_),
                                                    inputs.stacks ? "on" : "off")};
     return quoted(qemu_command(require_qemu(), plan, ChannelFds()));
+}
+
+agent::JobReport Recorder::observe(const RecordInputs &inputs, const agent::ObservationPlan &plan)
+{
+    RecordInputs observed = inputs;
+    observed.workload.observe = plan;
+    const Template source = templates_.ensure(inputs.config, progress_.line);
+    Session session(templates_, source, observed, cache_, progress_);
+    session.set_up();
+    RecordResult result;
+    session.run_workload({}, result);
+    if (result.report.observations.empty())
+        fail(ErrorKind::guest, "the workload could not be observed: {}", result.outcome);
+    return std::move(result.report);
 }
 
 RecordResult Recorder::record(const RecordInputs &inputs, const fs::path &trace,

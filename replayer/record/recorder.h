@@ -25,6 +25,7 @@ struct RecordInputs {
     std::uint32_t host_time_limit = 600; // seconds
     std::string spec;                    // its text, for the trace
     bool stacks = false;
+    TestSpec test = {}; // decides nothing about the recording
 };
 
 // How the workload ended. All but the last leave a trace of everything up to there.
@@ -75,6 +76,10 @@ public:
     // is kept as `final_pm(device)`. Throws for trouble that is not the workload's.
     RecordResult record(const RecordInputs &inputs, const std::filesystem::path &trace,
                         const std::function<std::filesystem::path(std::size_t device)> &final_pm);
+
+    // The workload once more, without the tracer, as the job's ObservationPlan says; PM is gone afterwards.
+    // A guest error if it does not end as a workload ends.
+    agent::JobReport observe(const RecordInputs &inputs, const agent::ObservationPlan &plan);
 
     // The template that record() starts from.
     guest::Template template_of(const RecordInputs &inputs);

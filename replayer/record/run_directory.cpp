@@ -24,6 +24,11 @@ std::vector<fs::path> recorded_files(const RunFiles &files)
     for (std::size_t i = 0; i < kMaxDevices; ++i)
         names.push_back(files.final_pm(i));
     names.push_back(files.trace().string() + "-journal");
+    // Verdicts on another recording would lie.
+    names.push_back(files.results());
+    names.push_back(files.results().string() + "-journal");
+    names.push_back(files.findings());
+    names.push_back(files.legal_states());
     return names;
 }
 
@@ -42,7 +47,7 @@ bool is_finished(const RunFiles &files)
     }
 }
 
-// Everything that a recording makes is a plain file with a name of its own.
+// Everything in a run has a name of its own.
 void check_is_run(const RunFiles &files)
 {
     bool has_trace = false;
@@ -93,7 +98,7 @@ NewRun::NewRun(const fs::path &path, Replace replace) : files_{path}
     if (there && replace != Replace::any && is_finished(files_))
         fail(ErrorKind::usage, "{} holds a recording already; --force replaces it", path.string());
     for (const fs::path &file : recorded_files(files_)) {
-        fs::remove(file, error);
+        fs::remove_all(file, error);
         if (error)
             fail_errno(fmt::format("cannot remove {}", file.string()), error.value());
     }
@@ -105,7 +110,7 @@ NewRun::~NewRun()
     if (!lock_ || fs::exists(files_.trace(), ignored))
         return;
     for (const fs::path &file : recorded_files(files_))
-        fs::remove(file, ignored);
+        fs::remove_all(file, ignored);
     fs::remove(files_.lock(), ignored);
     fs::remove(files_.directory, ignored); // only if it is empty
 }

@@ -12,7 +12,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr int kInputsFormat = 1;
+constexpr int kInputsFormat = 2;
 constexpr int kCompressionLevel = 3;
 
 void save_compressed(const std::filesystem::path &path, const std::string &text)
@@ -30,7 +30,13 @@ void save_inputs(const RunFiles &files, const RecordInputs &inputs)
                            {"guest", guest::config_to_json(inputs.config)},
                            {"workload_step", inputs.workload_step},
                            {"host_time_limit", inputs.host_time_limit},
-                           {"stacks", inputs.stacks}};
+                           {"stacks", inputs.stacks},
+                           {"test",
+                            {{"oracles", inputs.test.oracles},
+                             {"semantics", inputs.test.semantics},
+                             {"recovery", inputs.test.recovery},
+                             {"other_file_system", inputs.test.other_file_system},
+                             {"time_limit", inputs.test.time_limit}}}};
     write_file(files.inputs(), document.dump(2) + "\n");
     write_file(files.setup_job(), agent::encode_job(inputs.setup));
     write_file(files.workload_job(), agent::encode_job(inputs.workload));
@@ -49,6 +55,9 @@ RecordInputs load_inputs(const RunFiles &files)
         inputs.workload_step = document.at("workload_step");
         inputs.host_time_limit = document.at("host_time_limit");
         inputs.stacks = document.at("stacks");
+        const json &test = document.at("test");
+        inputs.test = {test.at("oracles"), test.at("semantics"), test.at("recovery"), test.at("other_file_system"),
+                       test.at("time_limit")};
         inputs.spec = read_file(files.spec());
         if (!agent::decode_job(read_file(files.setup_job()), inputs.setup) ||
             !agent::decode_job(read_file(files.workload_job()), inputs.workload))

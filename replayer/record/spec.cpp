@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const std::vector<std::string> kTables = {"guest", "pm", "file_system", "setup", "workload", "copy"};
+const std::vector<std::string> kTables = {"guest", "pm", "file_system", "setup", "workload", "copy", "test"};
 const std::vector<std::string> kGuestFields = {"image", "kernel", "modules", "module_files", "initrd_extra",
                                                "kernel_arguments", "ram", "cpus"};
 const std::vector<std::string> kPmFields = {"size", "attach"};
@@ -24,6 +24,7 @@ const std::vector<std::string> kSetupFields = {"script", "file"};
 const std::vector<std::string> kWorkloadFields = {"kind", "text", "file", "command", "directory", "environment",
                                                   "system_calls", "unmount", "time_limit", "host_time_limit"};
 const std::vector<std::string> kCopyFields = {"from", "to"};
+const std::vector<std::string> kTestFields = {"oracles", "semantics", "recovery", "other_file_system", "time_limit"};
 
 constexpr std::uintmax_t kFileLimit = 30ull << 20; // what fits into a guest's mailbox with room to spare
 
@@ -53,6 +54,7 @@ public:
         read_setup(root);
         read_workload(root);
         read_copies(root);
+        read_test(root);
         return std::move(spec_);
     }
 
@@ -177,6 +179,7 @@ private:
     void read_workload(const TableReader &root);
     void read_source(const TableReader &reader);
     void read_copies(const TableReader &root);
+    void read_test(const TableReader &root);
 
     std::string name_;
     fs::path directory_;
@@ -350,6 +353,28 @@ void SpecParser::read_copies(const TableReader &root)
     }
 }
 
+void SpecParser::read_test(const TableReader &root)
+{
+    const auto reader = table(root, "test", kTestFields);
+    if (!reader)
+        return;
+    TestSpec &test = spec_.test;
+    test.oracles = reader->texts("oracles").value_or(std::vector<std::string>());
+    for (std::string &oracle : test.oracles)
+        if (oracle.find('/') != std::string::npos)
+            oracle = host_path(*reader, "oracles", oracle).string();
+    test.semantics = reader->text("semantics").value_or("");
+    if (!test.semantics.empty() && test.semantics != "sync" && test.semantics != "fsync")
+        reader->refuse("semantics", "test.semantics is \"sync\" or \"fsync\", not \"{}\"", test.semantics);
+    test.recovery = reader->texts("recovery").value_or(std::vector<std::string>());
+    if (reader->has("recovery") && (test.recovery.empty() || test.recovery.front().empty()))
+        reader->refuse("recovery", "test.recovery is a program and its arguments");
+    test.other_file_system = reader->text("other_file_system").value_or("");
+    if (reader->has("other_file_system") && test.other_file_system != "ext4" && test.other_file_system != "xfs")
+        reader->refuse("other_file_system", "test.other_file_system is \"ext4\" or \"xfs\"");
+    test.time_limit = static_cast<std::uint32_t>(reader->number("time_limit", 1, 86400).value_or(test.time_limit));
+}
+
 } // namespace
 
 Spec parse_spec(std::string_view text, const std::string &name, const fs::path &directory, FilesFrom files)
@@ -378,6 +403,7 @@ std::vector<std::string> spec_fields()
     add("setup", kSetupFields);
     add("workload", kWorkloadFields);
     add("copy", kCopyFields);
+    add("test", kTestFields);
     return result;
 }
 

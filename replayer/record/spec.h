@@ -66,6 +66,15 @@ struct WorkloadSpec {
     std::uint32_t host_time_limit = 600; // seconds on the host's clock
 };
 
+// How crash images of the run are judged.
+struct TestSpec {
+    std::vector<std::string> oracles = {};  // empty: those that suit the file system
+    std::string semantics = {};             // "sync" or "fsync"; empty: by the file system
+    std::vector<std::string> recovery = {}; // a command in the guest, for the oracle `program`
+    std::string other_file_system = {};     // for the oracle `differential`
+    std::uint32_t time_limit = 60;          // seconds that a guest has for one image
+};
+
 struct Spec {
     std::string text; // as it was read
     GuestSpec guest = {};
@@ -74,6 +83,7 @@ struct Spec {
     std::string setup_script = {};
     WorkloadSpec workload = {};
     std::vector<CopySpec> copies = {};
+    TestSpec test = {};
 };
 
 // Where the files that a spec names may be.

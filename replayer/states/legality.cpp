@@ -47,16 +47,8 @@ bool Legality::legal_architecturally(const State &state) const
     return std::all_of(floors_.begin(), floors_.end(), [&](const Floor &floor) {
         const Cell &cell = table.cells()[floor.cell];
         of_cell.clear();
-        for (std::uint32_t item = cell.first_item; item < cell.first_item + cell.item_count;
-             ++item) {
-            const auto found = std::lower_bound(
-                levels.exceptions.begin(), levels.exceptions.end(), item,
-                [](const ItemLevel &each, std::uint32_t wanted) { return each.item < wanted; });
-            const bool excepted = found != levels.exceptions.end() && found->item == item;
-            of_cell.push_back(excepted                    ? found->level
-                              : levels.base == Base::none ? 0
-                                                          : table.items()[item].levels - 1);
-        }
+        for (std::uint32_t item = cell.first_item; item < cell.first_item + cell.item_count; ++item)
+            of_cell.push_back(level_of(state, item));
         const UnitCounts counts = table.unit_counts(cell, of_cell);
         for (unsigned unit = 0; unit < model::kUnitsPerLine; ++unit)
             if (counts[unit] < floor.least[unit])

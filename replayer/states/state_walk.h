@@ -37,6 +37,9 @@ struct State {
     StrategyKind strategy;
 };
 
+// Of a state whose crash point has its items.
+std::uint64_t level_of(const State &state, std::uint32_t item);
+
 // What is known about the states at an epoch's end.
 struct EpochCount {
     CrashPoint point;

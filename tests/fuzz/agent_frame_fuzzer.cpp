@@ -27,7 +27,7 @@ using AllMessages =
     MessageList<Hello, ServerLost, ProtocolError, Failure, PingRequest, PingReply, RunRequest,
                 RunReply, MountRequest, MountReply, UnmountRequest, UnmountReply, ReadFileRequest,
                 ReadFileReply, WriteFileRequest, WriteFileReply, ListPmRequest, ListPmReply,
-                PowerOffRequest, PowerOffReply>;
+                PowerOffRequest, PowerOffReply, JudgeRequest, JudgeReply>;
 
 template <typename Message> void decode_and_encode(std::string_view payload)
 {

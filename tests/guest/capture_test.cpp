@@ -18,6 +18,7 @@ namespace {
 constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kPmBase = 4ull << 30;
 constexpr std::uint64_t kPageName = 0xfe9ce9057000; // what capture_user.c stores first in each page
+constexpr std::int64_t kOtherOperation = 6;
 constexpr std::int64_t kUserOperation = 7;
 constexpr std::int64_t kKernelOperation = 8;
 
@@ -99,15 +100,20 @@ TEST_P(Capture, UserProgram)
     RecordedGuest recorded(world, directory_.path(), {.file_system = "ext4", .plugin_options = ",stacks=on"});
     mount_pm(recorded.guest(), "ext4");
     put_program(recorded.guest(), FENCEPOST_CAPTURE_PROGRAM, "/tmp/capture");
-    const auto done = parse_capture_list(run(recorded, "/tmp/capture /mnt/pm/area"));
+    // QEMU's vCPUs share translated code: some of it is now the first one's.
+    run_in(recorded.guest(), {"taskset", "1", "/tmp/capture", "/mnt/pm/other", std::to_string(kOtherOperation)});
+    const auto done = parse_capture_list(run(recorded, fmt::format("/tmp/capture /mnt/pm/area {}", kUserOperation)));
     recorded.end();
     expect_good_quality(recorded);
 
     const trace::TraceReader reader(recorded.trace_file());
     std::uint64_t process = 0;
+    std::uint64_t other_process = 0;
     reader.for_each_marker([&](const trace::MarkerRow &row) {
         if (row.marker.number == kUserOperation)
             process = row.marker.process;
+        else if (row.marker.number == kOtherOperation)
+            other_process = row.marker.process;
     });
     const std::vector<trace::SiteRow> sites = reader.sites();
     // What the kernel does meanwhile is its own.
@@ -131,7 +137,8 @@ TEST_P(Capture, UserProgram)
     for (const trace::SiteRow &row : sites)
         if (row.site.address_space == process)
             volatile_flushes += row.counts.volatile_flushes;
-    EXPECT_EQ(volatile_flushes, 3u + 2u);
+    // The second process may have got the page tables of the first.
+    EXPECT_EQ(volatile_flushes, (process == other_process ? 2u : 1u) * (3u + 2u));
 }
 
 TEST_P(Capture, CallChain)
@@ -140,7 +147,7 @@ TEST_P(Capture, CallChain)
     RecordedGuest recorded(world, directory_.path(), {.file_system = "ext4", .plugin_options = ",stacks=on"});
     mount_pm(recorded.guest(), "ext4");
     put_program(recorded.guest(), FENCEPOST_CAPTURE_PROGRAM, "/tmp/capture");
-    run(recorded, "/tmp/capture /mnt/pm/area");
+    run(recorded, fmt::format("/tmp/capture /mnt/pm/area {}", kUserOperation));
     recorded.end();
 
     const trace::TraceReader reader(recorded.trace_file());

@@ -71,7 +71,9 @@ fs::path build_kernel_module(const std::string &kernel_release, const std::vecto
     for (const fs::path &source : sources)
         fs::copy_file(source, work / source.filename(), fs::copy_options::overwrite_existing);
     const std::string name = sources.at(0).stem();
-    write_file(work / "Kbuild", fmt::format("obj-m := {}.o\nccflags-y := -Wno-declaration-after-statement\n", name));
+    if (!fs::exists(work / "Kbuild"))
+        write_file(work / "Kbuild",
+                   fmt::format("obj-m := {}.o\nccflags-y := -Wno-declaration-after-statement\n", name));
     const CommandResult result =
         run_command({find_program("make").value().string(), "-s", "-C", headers.string(), "M=" + work.string(),
                      "modules"},

@@ -110,10 +110,11 @@ static void print(const struct capture *c)
 
 int main(int argc, char **argv)
 {
-    if (argc != 2) {
-        fprintf(stderr, "usage: %s FILE\n", argv[0]);
+    if (argc != 3) {
+        fprintf(stderr, "usage: %s FILE OPERATION\n", argv[0]);
         return 2;
     }
+    const uint64_t operation = strtoull(argv[2], NULL, 0);
     const int file = open(argv[1], O_RDWR | O_CREAT, 0644);
     if (file < 0 || posix_fallocate(file, 0, CAPTURE_AREA) != 0) {
         perror(argv[1]);
@@ -124,7 +125,7 @@ int main(int argc, char **argv)
     uint8_t *const second = map(file, MAP_32BIT);
     for (uint32_t at = 0; at < CAPTURE_AREA; at += 4096) /* all pages there, none written by `second` */
         (void)*(volatile uint8_t *)(second + at);
-    fencepost_op_begin(7, "capture");
+    fencepost_op_begin(operation, "capture");
     c.base = first;
     name_pages(&c);
     all_operations(&c);
@@ -134,7 +135,7 @@ int main(int argc, char **argv)
     outer(&c);
     volatile_flushes();
     remapped(&c, file);
-    fencepost_op_end(7, c.count);
+    fencepost_op_end(operation, c.count);
     print(&c);
     return 0;
 }

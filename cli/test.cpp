@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// `fencepost test`: the crash states of a run, in guests, before oracles.
+#include "cli/test_verb.h"
+
+#include <cstdio>
+#include <thread>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/places.h"
+#include "cli/terminal_text.h"
+#include "replayer/oracle/image_judge.h"
+#include "replayer/record/run_files.h"
+#include "replayer/test/finding_files.h"
+
+namespace fencepost::cli {
+
+namespace {
+
+using nlohmann::json;
+
+struct TestOptions : TestArguments {
+    std::string run = {};
+};
+
+// "90", "90s", "10m", "2h"
+std::chrono::seconds parse_duration(const std::string &text)
+{
+    std::size_t end = 0;
+    unsigned long number = 0;
+    try {
+        number = std::stoul(text, &end);
+    } catch (const std::exception &) {
+        end = 0;
+    }
+    const std::string unit = text.substr(end);
+    const unsigned long seconds = unit.empty() || unit == "s" ? 1 : unit == "m" ? 60 : unit == "h" ? 3600 : 0;
+    if (end == 0 || text[0] == '-' || seconds == 0 || number == 0 || number > 100000000)
+        fail(ErrorKind::usage, "'{}' is no time to test for; write 90s, 10m or 2h", text);
+    return std::chrono::seconds(number * seconds);
+}
+
+std::optional<guest::Accelerator> parse_accelerator(const std::string &text)
+{
+    if (text == "auto")
+        return std::nullopt;
+    if (text == "kvm")
+        return guest::Accelerator::kvm;
+    if (text == "tcg")
+        return guest::Accelerator::tcg;
+    fail(ErrorKind::usage, "there is no accelerator '{}'; there are auto, kvm and tcg", text);
+}
+
+std::string brief_time(double seconds)
+{
+    const auto whole = static_cast<unsigned long>(seconds + 0.5);
+    if (whole < 100)
+        return fmt::format("{} s", whole);
+    if (whole < 6000)
+        return fmt::format("{} min", (whole + 30) / 60);
+    return fmt::format("{:.1f} h", seconds / 3600);
+}
+
+// A line that stands still on a terminal, and one now and then elsewhere.
+class ProgressLine {
+public:
+    explicit ProgressLine(const Context &context) : quiet_(context.settings.verbose < 0) {}
+    ~ProgressLine()
+    {
+        if (shown_)
+            std::fputs("\n", stderr);
+    }
+
+    void show(const test::TestProgress &now)
+    {
+        if (quiet_)
+            return;
+        std::string line = fmt::format("testing: {} images, {:.1f} a second, {} finding{}", now.tested,
+                                       now.seconds > 0 ? static_cast<double>(now.tested) / now.seconds : 0,
+                                       now.findings, now.findings == 1 ? "" : "s");
+        if (now.infra_errors != 0)
+            line += fmt::format(", {} infra errors", now.infra_errors);
+        if (now.seconds_left)
+            line += fmt::format(", about {} left", brief_time(*now.seconds_left));
+        if (isatty(2)) {
+            std::fprintf(stderr, "\r%s\033[K", line.c_str());
+            shown_ = true;
+        } else if (since_line_.seconds() >= 10) {
+            std::fprintf(stderr, "%s\n", line.c_str());
+            since_line_ = {};
+        }
+    }
+
+private:
+    bool quiet_;
+    bool shown_ = false;
+    Stopwatch since_line_;
+};
+
+std::string counted(const std::map<std::string, std::uint64_t> &verdicts)
+{
+    std::string text;
+    for (const auto &[verdict, count] : verdicts)
+        text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, verdict);
+    return text.empty() ? "nothing" : text;
+}
+
+void run_test_verb(Context &context, const TestOptions &options)
+{
+    check_test_arguments(options);
+    const record::RunFiles files = record::open_run(options.run);
+    const test::TestReport report = run_test(context, files, options);
+    if (context.settings.json)
+        print_json(report_json(report));
+    else
+        print_report(report, files);
+    context.exit_code = exit_code_of(report);
+}
+
+} // namespace
+
+void add_test_arguments(CLI::App &verb, TestArguments &arguments)
+{
+    add_walk_arguments(verb, arguments.walk);
+    verb.add_option("--oracle", arguments.oracles, "Who judges, joined by commas; default: what the spec says")
+        ->delimiter(',');
+    verb.add_option("--jobs", arguments.jobs, "Guests at work at once; 0: one for each CPU")
+        ->check(CLI::Range(0u, 256u))
+        ->capture_default_str();
+    verb.add_option("--limit", arguments.limit, "Stops after so many images");
+    verb.add_option("--for", arguments.duration, "Stops after this time: 90s, 10m, 2h");
+    verb.add_option("--backend", arguments.backend, "Who runs the guests: process, libvirt or libvirt:URI")
+        ->capture_default_str();
+    verb.add_option("--accelerator", arguments.accelerator, "auto (KVM where it works), kvm or tcg")
+        ->capture_default_str();
+    verb.add_option("--confirm", arguments.confirm,
+                    "Percent of the passes that a freshly restored guest judges too, as it does every failure")
+        ->check(CLI::Range(0.0, 100.0))
+        ->capture_default_str();
+    verb.add_flag("--restart", arguments.restart, "Forgets earlier verdicts and findings of the run");
+    verb.add_flag("--fresh", arguments.fresh, "Restores a guest for every image: slow, for comparison");
+}
+
+void check_test_arguments(const TestArguments &arguments)
+{
+    if (arguments.limit == 0)
+        fail(ErrorKind::usage, "--limit 0 would test nothing");
+    if (states::parse_strategies(arguments.walk.strategy).empty())
+        fail(ErrorKind::usage, "the strategy '{}' would test nothing", arguments.walk.strategy);
+    if (!arguments.duration.empty())
+        parse_duration(arguments.duration);
+    parse_accelerator(arguments.accelerator);
+}
+
+test::TestReport run_test(const Context &context, const record::RunFiles &files, const TestArguments &arguments)
+{
+    const auto say = [&](const std::string &line) { progress(context, line); };
+    const record::RecordInputs inputs = record::load_inputs(files);
+    test::TestOptions options;
+    {
+        const trace::TraceReader reader(files.trace());
+        states::require_complete(reader);
+        options.walk = walk_options(reader, arguments.walk);
+    }
+    options.jobs = arguments.jobs != 0 ? arguments.jobs : std::max(1u, std::thread::hardware_concurrency());
+    options.limit = arguments.limit;
+    if (!arguments.duration.empty())
+        options.duration = parse_duration(arguments.duration);
+    options.confirm = arguments.confirm / 100;
+    options.restart = arguments.restart;
+    options.always_fresh = arguments.fresh;
+    options.oracles = fmt::format("{}", fmt::join(arguments.oracles, ","));
+    const std::filesystem::path cache = cache_directory();
+    const std::unique_ptr<oracle::Judge> judge = oracle::make_judge(
+        {.run = files, .inputs = inputs, .oracles = arguments.oracles, .cache = cache, .progress = say});
+    const test::TestGuest guest(cache, arguments.backend, inputs.config, parse_accelerator(arguments.accelerator), say);
+    ProgressLine line(context);
+    return test::test_run(files, guest, *judge, options, [&](const test::TestProgress &now) { line.show(now); });
+}
+
+void print_report(const test::TestReport &report, const record::RunFiles &files)
+{
+    fmt::print("tested     {} images in {:.1f} s{}: {}\n", report.tested, report.seconds,
+               report.stop == test::TestStop::limit  ? " (stopped at the limit)"
+               : report.stop == test::TestStop::time ? " (time is over)"
+                                                     : "",
+               counted(report.verdicts));
+    fmt::print("states     {} of {} events, {} of images with a verdict already\n", report.walk.generated,
+               report.walk.events, report.known);
+    fmt::print("confirmed  {} in fresh guests, {} disagreed\n", report.confirmed, report.disagreements);
+    if (report.workers.lost_guests != 0)
+        fmt::print("lost       {} guests, each replaced\n", report.workers.lost_guests);
+    fmt::print("in all     {} states: {}\n", report.states, counted(report.all_verdicts));
+    fmt::print("findings   {}\n", report.findings.size());
+    for (const test::Finding &finding : report.findings) {
+        fmt::print("  {} {} {}: {} ({})\n", finding.id, finding.severity, finding.verdict,
+                   terminal_text(finding.summary), finding.oracle);
+        fmt::print("    {} image{}; {} {}\n", finding.images, finding.images == 1 ? "" : "s",
+                   finding.decides == "absent" ? "without the store of" : "last store by",
+                   terminal_text(finding.site_name));
+        if (finding.severity == "warning")
+            fmt::print("    relies on an incidental locked instruction\n");
+        fmt::print("    {}\n", (files.findings() / finding.id).string());
+    }
+}
+
+json report_json(const test::TestReport &report)
+{
+    json findings = json::array();
+    for (const test::Finding &finding : report.findings)
+        findings.push_back(test::to_json(finding));
+    return {{"tested", report.tested},
+            {"verdicts", report.verdicts},
+            {"stop", test::to_string(report.stop)},
+            {"confirmed", report.confirmed},
+            {"known", report.known},
+            {"generated", report.walk.generated},
+            {"seconds", report.seconds},
+            {"judge_seconds", report.judge_seconds},
+            {"oracle_seconds", report.oracle_seconds},
+            {"restore_seconds", report.restore_seconds},
+            {"patch_seconds", report.patch_seconds},
+            {"workers",
+             {{"restores", report.workers.restores},
+              {"lost_guests", report.workers.lost_guests},
+              {"audits", report.workers.audits},
+              {"failed_audits", report.workers.failed_audits},
+              {"pages_compared", report.workers.pm.pages_compared},
+              {"pages_written", report.workers.pm.pages_written},
+              {"full_compares", report.workers.pm.full_compares}}},
+            {"all", {{"verdicts", report.all_verdicts}, {"disagreements", report.disagreements}, {"states", report.states}}},
+            {"findings", findings}};
+}
+
+int exit_code_of(const test::TestReport &report)
+{
+    if (report.found_bugs())
+        return 1;
+    return report.all_verdicts.contains("infra_error") ? 4 : 0;
+}
+
+void add_test(CLI::App &app, Context &context)
+{
+    CLI::App *verb = app.add_subcommand("test", "Tests crash states of a run: a guest recovers from each, oracles judge");
+    auto options = std::make_shared<TestOptions>();
+    verb->add_option("RUN", options->run, "A run directory, or the trace.db in it")->required();
+    add_test_arguments(*verb, *options);
+    verb->footer("A test that was stopped goes on where it was. What it keeps: docs/reference/results-db.md. "
+                 "Examples: docs/how-to/test.md.");
+    verb->callback([&context, options] { run_test_verb(context, *options); });
+}
+
+} // namespace fencepost::cli

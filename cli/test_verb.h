@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// `fencepost test` for other verbs.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/walk_arguments.h"
+#include "replayer/record/run_directory.h"
+#include "replayer/test/test_run.h"
+
+namespace fencepost::cli {
+
+// Each crash point's two ends, program order, and a few states in between: some minutes for a workload of
+// a few hundred fences. docs/explanation/testing.md says what others cost.
+inline constexpr const char *kDefaultTestStrategy = "prefix,none-all,random:4";
+
+struct TestArguments {
+    WalkArguments walk = {.strategy = kDefaultTestStrategy};
+    std::vector<std::string> oracles = {};
+    unsigned jobs = 0; // 0: one for each CPU
+    std::uint64_t limit = UINT64_MAX;
+    std::string duration = {};
+    std::string backend = "process";
+    std::string accelerator = "auto";
+    double confirm = 2; // percent
+    bool restart = false;
+    bool fresh = false;
+};
+
+void add_test_arguments(CLI::App &verb, TestArguments &arguments);
+void check_test_arguments(const TestArguments &arguments);
+
+test::TestReport run_test(const Context &context, const record::RunFiles &files, const TestArguments &arguments);
+void print_report(const test::TestReport &report, const record::RunFiles &files);
+nlohmann::json report_json(const test::TestReport &report);
+// 1: bugs; 4: none, but not everything could be judged.
+int exit_code_of(const test::TestReport &report);
+
+} // namespace fencepost::cli

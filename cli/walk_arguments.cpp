@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// See walk_arguments.h.
+#include "cli/walk_arguments.h"
+
+#include "base/error.h"
+
+namespace fencepost::cli {
+
+namespace {
+
+template <typename Value>
+Value required(const std::optional<Value> &value, const char *what, const std::string &text,
+               const char *there_are)
+{
+    if (!value)
+        fail(ErrorKind::usage, "there is no {} '{}'; there are {}", what, text, there_are);
+    return *value;
+}
+
+} // namespace
+
+void add_walk_arguments(CLI::App &verb, WalkArguments &arguments)
+{
+    verb.add_option("--model", arguments.model, "Persistence model: adr, eadr or line")
+        ->capture_default_str();
+    verb.add_option("--fences", arguments.fences,
+                    "Fences that count: explicit (sfence, mfence) or architectural (locked "
+                    "instructions too)")
+        ->capture_default_str();
+    verb.add_option("--strategy", arguments.strategy,
+                    "States to generate, joined by commas: prefix, none-all, subsets:K, "
+                    "exhaustive:CAP, random:N, "
+                    "all, accumulate, accumulate-reverse, count, or a pmreorder engine")
+        ->capture_default_str();
+    verb.add_option("--seed", arguments.seed, "Of the strategy random")->capture_default_str();
+    verb.add_option("--window", arguments.window,
+                    "Where power may fail: seq:A-B, epoch:A-B, op:N, op:N-M or checkpoint:N-M");
+    verb.add_option("--group", arguments.group,
+                    "Runs of lines written in sequence as one item: auto (16 lines or more), run "
+                    "(2 or more), off")
+        ->capture_default_str();
+}
+
+states::WalkOptions walk_options(const trace::TraceReader &reader, const WalkArguments &arguments)
+{
+    states::WalkOptions walk;
+    walk.model = required(model::model_named(arguments.model), "model", arguments.model,
+                          "adr, eadr and line");
+    walk.fences = required(model::fence_rule_named(arguments.fences), "fence rule",
+                           arguments.fences, "explicit and architectural");
+    walk.grouping = required(states::grouping_named(arguments.group), "grouping", arguments.group,
+                             "auto, run and off");
+    walk.strategies = states::parse_strategies(arguments.strategy);
+    walk.seed = arguments.seed;
+    if (!arguments.window.empty())
+        walk.window = states::parse_window(arguments.window, reader);
+    return walk;
+}
+
+} // namespace fencepost::cli

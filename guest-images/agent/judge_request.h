@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// One image judged in the server process itself, without starting another (but for a command of the
+// user's): every process costs an emulated guest more than a mount does.
+#pragma once
+
+#include "guest-images/agent/outcome.h"
+
+namespace fencepost::agent {
+
+// What went wrong with the image is part of the reply, never a failure.
+Outcome<JudgeReply> judge_image(const JudgeRequest &request);
+
+} // namespace fencepost::agent

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What a workload left after each of its operations, seen in a guest that is not recorded: the states
+// that a recovered tree is compared with.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "guest-images/agent/tree.h"
+
+namespace fencepost::agent {
+
+enum class Moment : std::uint8_t {
+    start,       // before the first operation
+    begin,       // a command of a script begins; the tree is the last one
+    system_call, // after a system call that may have changed the tree
+    end,         // after an operation
+};
+
+// What an operation promises to survive a crash.
+enum class Durable : std::uint8_t {
+    nothing,
+    file_data, // of one file: its bytes and its size
+    file,      // of one file or directory: all of it
+    all,       // everything
+};
+
+struct Observation {
+    Moment moment = Moment::start;
+    std::uint32_t operation = 0; // as in the trace's operation markers; 0: not within one
+    std::int32_t call = -1;      // number of the system call; -1: none
+    std::uint32_t call_ordinal = 0; // from 1, of the calls that are looked at
+    std::int64_t result = 0;     // of operation or call; negative: errno
+    Durable durable = Durable::nothing;
+    std::uint64_t inode = 0; // what is durable, or was mapped
+    TreeRange range;         // of a file: what is durable; a length of 0: all of it
+    bool mapped = false;     // the inode was mapped for writing: its bytes can change without a call
+    bool same_tree = true;   // as in the observation before
+    TreeDump tree;
+
+    bool operator==(const Observation &) const = default;
+};
+
+struct ObservationPlan {
+    std::string root; // mount point; empty: nothing is observed
+    TreeLimits limits;
+    // Other runs of the same workload have another one: time of day, random numbers and process ids then
+    // differ, and with them whatever depends on them.
+    std::uint32_t variation = 0;
+
+    bool operator==(const ObservationPlan &) const = default;
+};
+
+} // namespace fencepost::agent

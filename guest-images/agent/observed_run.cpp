@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// See observed_run.h.
+#include "guest-images/agent/observed_run.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <string_view>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+
+#include "guest-images/agent/observed_calls.h"
+#include "guest-images/agent/script_marks.h"
+
+namespace fencepost::agent {
+
+namespace {
+
+// One traced thread.
+struct Thread {
+    bool in_call = false;
+    user_regs_struct entry = {};
+};
+
+class Tracer {
+public:
+    explicit Tracer(Observer &observer) : observer_(observer) {}
+
+    int run(const std::vector<std::string> &argv);
+
+private:
+    pid_t start(const std::vector<std::string> &argv);
+    void stopped(pid_t thread, int status);
+    void call_ended(pid_t thread, const user_regs_struct &entry, long result);
+    void note_mark(pid_t thread, const user_regs_struct &entry);
+    // Of a descriptor in a traced process; false: it has none.
+    bool stat_of(pid_t thread, long descriptor, struct stat &status) const;
+    void resume(pid_t thread, int signal) { ptrace(PTRACE_SYSCALL, thread, nullptr, signal); }
+
+    Observer &observer_;
+    std::map<pid_t, Thread> threads_;
+    std::map<std::uint64_t, std::uint64_t> maps_; // address to inode, to know what msync is about
+    std::uint32_t ordinal_ = 0;
+    std::uint32_t operation_ = 0;
+};
+
+pid_t Tracer::start(const std::vector<std::string> &argv)
+{
+    const pid_t child = fork();
+    if (child != 0)
+        return child;
+    std::vector<char *> arguments;
+    for (const std::string &argument : argv)
+        arguments.push_back(const_cast<char *>(argument.c_str()));
+    arguments.push_back(nullptr);
+    raise(SIGSTOP); // until it is traced
+    execvp(arguments[0], arguments.data());
+    std::fprintf(stderr, "%s: %s\n", arguments[0], std::strerror(errno));
+    _exit(127);
+}
+
+bool Tracer::stat_of(pid_t thread, long descriptor, struct stat &status) const
+{
+    char path[64];
+    std::snprintf(path, sizeof path, "/proc/%d/fd/%ld", thread, descriptor);
+    return stat(path, &status) == 0;
+}
+
+// "b NUMBER" and "e NUMBER STATUS", which marked scripts write to a pipe.
+void Tracer::note_mark(pid_t thread, const user_regs_struct &entry)
+{
+    char text[64] = {};
+    const iovec local = {text, sizeof text - 1};
+    const iovec remote = {reinterpret_cast<void *>(entry.rsi), std::min<std::size_t>(entry.rdx, sizeof text - 1)};
+    if (process_vm_readv(thread, &local, 1, &remote, 1, 0) <= 0)
+        return;
+    unsigned long number = 0;
+    long status = 0;
+    Observation observation;
+    if (std::sscanf(text, "b %lu", &number) == 1) {
+        observation.moment = Moment::begin;
+        operation_ = static_cast<std::uint32_t>(number);
+    } else if (std::sscanf(text, "e %lu %ld", &number, &status) == 2) {
+        observation.moment = Moment::end;
+        observation.result = status;
+        operation_ = 0;
+    } else {
+        return;
+    }
+    observation.operation = static_cast<std::uint32_t>(number);
+    const bool looks = observation.moment == Moment::end;
+    observer_.note(std::move(observation), looks);
+}
+
+void Tracer::call_ended(pid_t thread, const user_regs_struct &entry, long result)
+{
+    const long number = static_cast<long>(entry.orig_rax);
+    const ObservedCall *call = find_observed_call(number);
+    if (!call)
+        return;
+    ++ordinal_;
+    struct stat status = {};
+    const bool has_file = call->file >= 0 && stat_of(thread, static_cast<long>(entry.rdi), status);
+    if (number == SYS_write && has_file && S_ISFIFO(status.st_mode)) {
+        char path[64];
+        char target[64] = {};
+        std::snprintf(path, sizeof path, "/proc/%d/fd/%lld", thread, static_cast<long long>(entry.rdi));
+        [[maybe_unused]] const ssize_t length = readlink(path, target, sizeof target - 1);
+        if (std::string_view(target) == kMarkPipe)
+            return note_mark(thread, entry);
+    }
+    if (call->file >= 0 && (!has_file || !observer_.concerns(status.st_dev)))
+        return;
+    constexpr unsigned long long kChanges = O_CREAT | O_TRUNC;
+    if (result < 0 || (number == SYS_open && !(entry.rsi & kChanges)) ||
+        (number == SYS_openat && !(entry.rdx & kChanges)))
+        return;
+    Observation observation;
+    observation.moment = Moment::system_call;
+    observation.operation = operation_;
+    observation.call = static_cast<std::int32_t>(number);
+    observation.call_ordinal = ordinal_;
+    observation.result = result;
+    observation.durable = call->durable;
+    observation.inode = has_file ? status.st_ino : 0;
+    if (number == SYS_mmap) {
+        if (static_cast<long>(entry.r8) < 0 || (entry.r10 & MAP_TYPE) == MAP_PRIVATE || !(entry.rdx & PROT_WRITE))
+            return;
+        if (!stat_of(thread, static_cast<long>(entry.r8), status) || !observer_.concerns(status.st_dev))
+            return;
+        maps_[static_cast<std::uint64_t>(result)] = status.st_ino;
+        observation.mapped = true;
+        observation.inode = status.st_ino;
+    } else if (number == SYS_msync) {
+        const auto map = maps_.upper_bound(entry.rdi);
+        if (map == maps_.begin() || !(entry.rdx & MS_SYNC))
+            return;
+        // Which part of the file it was does not matter: a mapped file's bytes are not judged.
+        observation.inode = std::prev(map)->second;
+    } else if (call->write && observation.durable == Durable::nothing && has_file) {
+        char path[64];
+        std::snprintf(path, sizeof path, "/proc/%d/fdinfo/%lld", thread, static_cast<long long>(entry.rdi));
+        unsigned flags = 0;
+        if (FILE *info = std::fopen(path, "re")) {
+            [[maybe_unused]] const int found = std::fscanf(info, "pos: %*d flags: %o", &flags);
+            std::fclose(info);
+        }
+        if ((flags & O_SYNC) == O_SYNC)
+            observation.durable = Durable::file;
+        else if (flags & O_DSYNC)
+            observation.durable = Durable::file_data;
+    }
+    observer_.note(std::move(observation));
+}
+
+void Tracer::stopped(pid_t id, int status)
+{
+    Thread &thread = threads_[id];
+    const int signal = WSTOPSIG(status);
+    if (signal == (SIGTRAP | 0x80)) {
+        user_regs_struct registers;
+        if (ptrace(PTRACE_GETREGS, id, nullptr, &registers) == 0) {
+            if (thread.in_call)
+                call_ended(id, thread.entry, static_cast<long>(registers.rax));
+            else
+                thread.entry = registers;
+            thread.in_call = !thread.in_call;
+        }
+        resume(id, 0);
+    } else if (status >> 16 != 0) {
+        // PTRACE_EVENT stops: exec, fork, or the stop that attaching makes.
+        resume(id, 0);
+    } else {
+        resume(id, signal);
+    }
+}
+
+int Tracer::run(const std::vector<std::string> &argv)
+{
+    Observation begin;
+    observer_.note(std::move(begin));
+    const pid_t first = start(argv);
+    int status = 0;
+    if (first < 0 || waitpid(first, &status, WUNTRACED) < 0)
+        return 126;
+    constexpr long kOptions = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE |
+                              PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL;
+    if (ptrace(PTRACE_SEIZE, first, nullptr, kOptions) < 0) {
+        kill(first, SIGKILL);
+        std::fprintf(stderr, "cannot trace the workload: %s\n", std::strerror(errno));
+        return 126;
+    }
+    kill(first, SIGCONT);
+    int result = 126;
+    for (pid_t id; (id = waitpid(-1, &status, __WALL)) > 0;) {
+        if (WIFSTOPPED(status)) {
+            stopped(id, status);
+            continue;
+        }
+        threads_.erase(id);
+        if (id == first) {
+            result = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+            break; // as an unobserved command ends with its first process
+        }
+    }
+    Observation end;
+    end.moment = Moment::end;
+    end.result = result;
+    observer_.note(std::move(end));
+    return result;
+}
+
+} // namespace
+
+int run_observed(const std::vector<std::string> &argv, Observer &observer)
+{
+    return Tracer(observer).run(argv);
+}
+
+} // namespace fencepost::agent

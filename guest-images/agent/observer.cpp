@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// See observer.h.
+#include "guest-images/agent/observer.h"
+
+#include <cstring>
+
+#include <fcntl.h>
+#include <linux/random.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "guest-images/agent/file_requests.h"
+#include "guest-images/agent/job.h"
+
+namespace fencepost::agent {
+
+namespace {
+
+constexpr const char *kFile = "/run/fencepost/observations";
+constexpr std::size_t kBytesLimit = 24 << 20; // what fits into the mailbox
+
+} // namespace
+
+Observer::Observer(const ObservationPlan &plan) : plan_(plan)
+{
+    make_directories("/run/fencepost");
+    file_ = Descriptor(open(kFile, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600));
+    struct stat status;
+    if (stat(plan_.root.c_str(), &status) == 0)
+        device_ = status.st_dev;
+}
+
+void Observer::note(Observation observation, bool looks)
+{
+    pthread_mutex_lock(&mutex_);
+    if (looks) {
+        observation.tree = dump_tree(plan_.root, plan_.limits, known_);
+        observation.tree.elapsed_usec = 0;
+        observation.same_tree = observation.tree.entries == last_ && observation.tree.blocks.empty();
+        if (observation.same_tree)
+            observation.tree = {};
+        else
+            last_ = observation.tree.entries;
+    }
+    const std::string payload = encode_job(observation);
+    const auto size = static_cast<std::uint32_t>(payload.size());
+    std::string record(reinterpret_cast<const char *>(&size), sizeof size);
+    record += payload;
+    written_ += record.size();
+    if (written_ <= kBytesLimit) {
+        [[maybe_unused]] const ssize_t ignored = write(file_.get(), record.data(), record.size());
+    }
+    pthread_mutex_unlock(&mutex_);
+}
+
+std::vector<Observation> read_observations()
+{
+    std::vector<Observation> observations;
+    const Descriptor file(open(kFile, O_RDONLY | O_CLOEXEC));
+    std::uint32_t size = 0;
+    while (file && read(file.get(), &size, sizeof size) == sizeof size && size <= kBytesLimit) {
+        std::string payload(size, '\0');
+        for (std::size_t have = 0; have < size;) {
+            const ssize_t got = read(file.get(), payload.data() + have, size - have);
+            if (got <= 0)
+                return observations;
+            have += static_cast<std::size_t>(got);
+        }
+        if (!decode_job(payload, observations.emplace_back())) {
+            observations.pop_back();
+            break;
+        }
+    }
+    return observations;
+}
+
+void vary_system(std::uint32_t variation)
+{
+    if (variation == 0)
+        return;
+    timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    now.tv_sec += 86'413 * static_cast<time_t>(variation);
+    clock_settime(CLOCK_REALTIME, &now);
+    for (std::uint32_t i = 0; i < 7 * variation; ++i) {
+        const pid_t child = fork();
+        if (child == 0)
+            _exit(0);
+        waitpid(child, nullptr, 0);
+    }
+    struct {
+        int bits = 64 * 8;
+        int size = 64;
+        unsigned char bytes[64] = {};
+    } entropy;
+    std::memset(entropy.bytes, static_cast<int>(variation), sizeof entropy.bytes);
+    const Descriptor random(open("/dev/random", O_RDWR | O_CLOEXEC));
+    ioctl(random.get(), RNDADDENTROPY, &entropy);
+    ioctl(random.get(), RNDRESEEDCRNG);
+}
+
+} // namespace fencepost::agent

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Writes observations to a file, from whichever process runs the workload; the agent reads it later.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <pthread.h>
+#include <sys/types.h>
+
+#include "guest-images/agent/descriptor.h"
+#include "guest-images/agent/observation.h"
+#include "guest-images/agent/tree_dump.h"
+
+namespace fencepost::agent {
+
+class Observer {
+public:
+    // Starts a new file. The plan must outlive it.
+    explicit Observer(const ObservationPlan &plan);
+
+    // Fills in the tree and writes it down. `looks`: the tree may have changed. For several threads.
+    void note(Observation observation, bool looks = true);
+    // On the file system that is observed.
+    bool concerns(dev_t device) const { return device == device_; }
+
+private:
+    const ObservationPlan &plan_;
+    Descriptor file_;
+    dev_t device_ = 0;
+    KnownBlocks known_{""};
+    std::vector<TreeEntry> last_;
+    std::size_t written_ = 0;
+    pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
+};
+
+// What the last observer wrote.
+std::vector<Observation> read_observations();
+
+// Makes this run differ from others in what no workload may depend on.
+void vary_system(std::uint32_t variation);
+
+} // namespace fencepost::agent

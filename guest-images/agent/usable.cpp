@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// See usable.h.
+#include "guest-images/agent/usable.h"
+
+#include <cerrno>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "guest-images/agent/descriptor.h"
+
+namespace fencepost::agent {
+
+namespace {
+
+constexpr std::size_t kProblemLimit = 32;
+constexpr std::size_t kWritten = 5000; // more than a block, and no multiple of one
+
+std::string written_bytes(std::size_t directory)
+{
+    std::string bytes(kWritten, '\0');
+    for (std::size_t i = 0; i < bytes.size(); ++i)
+        bytes[i] = static_cast<char>('a' + (i + directory) % 26);
+    return bytes;
+}
+
+bool has_no_room(const std::string &root)
+{
+    struct statvfs status;
+    return statvfs(root.c_str(), &status) == 0 && (status.f_bavail < 16 || (status.f_files != 0 && status.f_favail < 4));
+}
+
+class Trial {
+public:
+    Trial(std::string directory, std::string name) : directory_(std::move(directory)), name_(std::move(name)) {}
+
+    // The first thing that went wrong, if any.
+    bool run(std::size_t number, UsableProblem &problem)
+    {
+        const std::string bytes = written_bytes(number);
+        const std::string first = directory_ + "/.fencepost-usable";
+        const std::string second = first + "-renamed";
+        const std::string third = first + "-linked";
+        Descriptor file(open(first.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+        const bool good = did(static_cast<bool>(file), "create") && did(write_all(file.get(), bytes), "write") &&
+                          read_back(file.get(), bytes) && did(rename(first.c_str(), second.c_str()) == 0, "rename") &&
+                          did(link(second.c_str(), third.c_str()) == 0, "link") &&
+                          did(unlink(second.c_str()) == 0, "unlink") && did(unlink(third.c_str()) == 0, "unlink") &&
+                          did(mkdir(first.c_str(), 0700) == 0, "mkdir") && did(rmdir(first.c_str()) == 0, "rmdir");
+        problem = {name_, operation_, error_number_};
+        return good;
+    }
+
+private:
+    bool did(bool good, const char *operation)
+    {
+        if (!good) {
+            error_number_ = errno;
+            operation_ = operation;
+        }
+        return good;
+    }
+
+    static bool write_all(int file, const std::string &bytes)
+    {
+        errno = 0;
+        return write(file, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
+    }
+
+    bool read_back(int file, const std::string &bytes)
+    {
+        std::string back(bytes.size() + 1, '\0');
+        const ssize_t got = pread(file, back.data(), back.size(), 0);
+        if (!did(got >= 0, "read"))
+            return false;
+        errno = 0;
+        back.resize(static_cast<std::size_t>(got));
+        return did(back == bytes, "read");
+    }
+
+    std::string directory_;
+    std::string name_;
+    std::string operation_;
+    int error_number_ = 0;
+};
+
+} // namespace
+
+std::vector<UsableProblem> try_directories(const std::string &root, const TreeDump &tree)
+{
+    std::vector<UsableProblem> problems;
+    std::size_t number = 0;
+    for (const TreeEntry &entry : tree.entries) {
+        if (entry.type != FileType::directory)
+            continue;
+        const std::string path = entry.path == "." ? root : root + "/" + entry.path;
+        UsableProblem problem;
+        if (Trial(path, entry.path).run(number++, problem))
+            continue;
+        // A file system that the workload filled is not broken.
+        if ((problem.error_number == ENOSPC || problem.error_number == EMLINK) && has_no_room(root))
+            continue;
+        problems.push_back(problem);
+        if (problems.size() == kProblemLimit)
+            break;
+    }
+    return problems;
+}
+
+} // namespace fencepost::agent

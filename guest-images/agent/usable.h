@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Tries a mounted file system out: in every directory a file is created, written, read back, renamed,
+// linked and removed, and the directory is as it was.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "guest-images/agent/protocol.h"
+
+namespace fencepost::agent {
+
+// The directories are those of the tree. Without problems the tree is as it was.
+std::vector<UsableProblem> try_directories(const std::string &root, const TreeDump &tree);
+
+} // namespace fencepost::agent

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// See worker.h.
+#include "replayer/guest/pool/worker.h"
+
+#include <spdlog/spdlog.h>
+
+#include "base/error.h"
+#include "base/files.h"
+
+namespace fencepost::guest {
+
+namespace fs = std::filesystem;
+using oracle::Judgement;
+using oracle::Verdict;
+
+namespace {
+
+constexpr std::chrono::minutes kRestoreTime(2);
+constexpr int kRestoreTries = 3;
+
+Judgement of_lost_guest(Verdict verdict, const std::string &what, const std::string &log)
+{
+    Judgement judgement;
+    judgement.verdict = verdict;
+    judgement.evidence.push_back({"guest", verdict, what, nlohmann::json::object()});
+    judgement.kernel_log = log;
+    return judgement;
+}
+
+// Texts of a lost guest hold numbers of its own; the summary must be the same whenever the same thing is wrong.
+std::string summary_of(GuestEnd end)
+{
+    switch (end) {
+    case GuestEnd::powered_off:
+        return "the guest powered itself off";
+    case GuestEnd::rebooted:
+        return "the guest rebooted";
+    case GuestEnd::panicked:
+        return "the guest's kernel panicked";
+    case GuestEnd::hung:
+        return "the guest did not answer in time";
+    case GuestEnd::agent_broken:
+        return "the guest answered nonsense";
+    case GuestEnd::machine_died:
+        return "QEMU died";
+    }
+    return "the guest was lost";
+}
+
+bool kernel_oopsed(const std::string &log)
+{
+    for (const char *words : {"Oops: ", "BUG: ", "kernel BUG at", "general protection fault", "Kernel panic"})
+        if (log.find(words) != std::string::npos)
+            return true;
+    return false;
+}
+
+} // namespace
+
+Verdict verdict_of(GuestEnd end)
+{
+    switch (end) {
+    case GuestEnd::powered_off:
+    case GuestEnd::rebooted:
+    case GuestEnd::panicked:
+        return Verdict::guest_crash;
+    case GuestEnd::hung:
+        return Verdict::guest_hang;
+    case GuestEnd::agent_broken:
+    case GuestEnd::machine_died:
+        break;
+    }
+    return Verdict::infra_error;
+}
+
+Worker::Worker(const WorkerPlan &plan, unsigned number, std::shared_ptr<const image::ImageStep> first)
+    : plan_(plan), directory_(plan.directory / fmt::format("worker{}", number)), held_(plan.initial, std::move(first))
+{
+    // Both from the beginning, so that no change of the image is missed.
+    for (Seat *seat : {&warm_, &fresh_}) {
+        const fs::path directory = directory_ / (seat == &warm_ ? "warm" : "fresh");
+        make_directories(directory);
+        seat->files = std::make_unique<PmFiles>(directory, plan_.initial, plan_.source.config);
+    }
+}
+
+Worker::~Worker() = default;
+
+void Worker::sit(Seat &seat, Outcome &outcome)
+{
+    const Stopwatch watch;
+    for (int tries = 1; !seat.guest; ++tries) {
+        try {
+            ++counts_.restores;
+            seat.guest = plan_.templates.restore(plan_.source, seat.files->paths(), Deadline::after(kRestoreTime));
+            seat.files->watch(seat.guest->machine());
+            plan_.judge.prepare(*seat.guest);
+        } catch (const Error &error) {
+            seat.guest.reset();
+            if (error.kind() != ErrorKind::guest || tries == kRestoreTries)
+                throw;
+            spdlog::debug("a worker's guest could not be restored: {}", error.what());
+        }
+    }
+    outcome.restore_seconds += watch.seconds();
+}
+
+void Worker::leave(Seat &seat)
+{
+    if (!seat.guest)
+        return;
+    seat.guest.reset();
+    seat.files->suspect_everything();
+}
+
+std::optional<Judgement> Worker::attempt(Seat &seat, const Assignment &assignment, Outcome &outcome, Judgement &lost)
+{
+    const Stopwatch patching;
+    seat.files->sync(held_);
+    outcome.patch_seconds += patching.seconds();
+    sit(seat, outcome);
+    const Stopwatch judging;
+    std::optional<Judgement> said;
+    try {
+        said = plan_.judge.judge({*seat.guest, seat.files->paths(), assignment.crash_seq});
+    } catch (const GuestLost &end) {
+        lost = of_lost_guest(verdict_of(end.end()), summary_of(end.end()), seat.guest->log().kernel_log());
+        lost.evidence[0].details["message"] = end.what();
+        lost.evidence[0].details["console"] = seat.guest->log().console();
+    } catch (const AgentLost &end) {
+        // The agent's server died and the guest lives: an oops in one of its system calls does that.
+        const std::string log = seat.guest->log().kernel_log();
+        const bool crash = kernel_oopsed(log);
+        lost = of_lost_guest(crash ? Verdict::guest_crash : Verdict::infra_error,
+                             crash ? "the kernel killed a process of the guest's agent" : "the guest's agent died", log);
+        lost.evidence[0].details["message"] = end.what();
+    } catch (const Error &error) {
+        if (error.kind() != ErrorKind::guest) {
+            leave(seat); // what it wrote is not undone, and not to be taken for somebody else's
+            throw;
+        }
+        lost = of_lost_guest(Verdict::infra_error, "the guest could not be judged", seat.guest->log().kernel_log());
+        lost.evidence[0].details["message"] = error.what();
+    }
+    outcome.judge_seconds += judging.seconds();
+    const Stopwatch undoing;
+    if (!said) {
+        ++outcome.lost_guests;
+        ++counts_.lost_guests;
+        leave(seat);
+    } else if (trusts_touched_) {
+        seat.files->suspect_touched();
+    } else {
+        seat.files->suspect_everything();
+    }
+    outcome.patch_seconds += undoing.seconds();
+    return said;
+}
+
+Judgement Worker::judge_warm(const Assignment &assignment, Outcome &outcome)
+{
+    Judgement lost;
+    if (auto said = attempt(warm_, assignment, outcome, lost)) {
+        // A guest that crashed or hung is not one to go on with, though it still answers.
+        if (said->guest_spent || said->verdict > Verdict::recovery_failed)
+            leave(warm_);
+        return *said;
+    }
+    Judgement lost_again;
+    auto said = attempt(warm_, assignment, outcome, lost_again); // restored: as fresh as can be
+    if (!said) {
+        outcome.confirmed = lost.verdict == lost_again.verdict;
+        outcome.disagreed = !outcome.confirmed;
+        return lost_again;
+    }
+    // A killed QEMU says nothing about the image. A crash that does not come again says that something
+    // of another image was left in the guest, or that recovery fails by chance.
+    outcome.disagreed = lost.verdict != Verdict::infra_error && lost.verdict != said->verdict;
+    outcome.confirmed = true;
+    return outcome.disagreed ? lost : *said;
+}
+
+Judgement Worker::judge_fresh(const Assignment &assignment, Outcome &outcome)
+{
+    leave(fresh_);
+    Judgement lost;
+    auto said = attempt(fresh_, assignment, outcome, lost);
+    leave(fresh_);
+    if (!said && lost.verdict == Verdict::infra_error) {
+        said = attempt(fresh_, assignment, outcome, lost);
+        leave(fresh_);
+    }
+    return said ? *said : lost;
+}
+
+Outcome Worker::test(const Assignment &assignment)
+{
+    Outcome outcome;
+    outcome.image = assignment.image;
+    const Stopwatch patching;
+    held_.show(assignment.content, [&](std::uint64_t line) {
+        for (Seat *seat : {&warm_, &fresh_})
+            seat->files->suspect_line(line);
+    });
+    outcome.patch_seconds += patching.seconds();
+    if (plan_.always_fresh) {
+        outcome.judgement = judge_fresh(assignment, outcome);
+        return outcome;
+    }
+    outcome.judgement = judge_warm(assignment, outcome);
+    const bool passed = outcome.judgement.verdict == Verdict::pass;
+    if (!outcome.confirmed && !outcome.disagreed && (!passed || assignment.confirm_pass)) {
+        Judgement fresh = judge_fresh(assignment, outcome);
+        outcome.confirmed = true;
+        outcome.disagreed = fresh.verdict != outcome.judgement.verdict;
+        if (!outcome.disagreed)
+            outcome.judgement = std::move(fresh);
+        else
+            outcome.judgement.evidence.push_back(
+                {"harness", Verdict::infra_error, "warm and fresh guest disagree",
+                 {{"warm", to_string(outcome.judgement.verdict)}, {"fresh", to_string(fresh.verdict)}}});
+    }
+    if (outcome.disagreed) {
+        leave(warm_);
+        outcome.judgement.verdict = Verdict::infra_error;
+    }
+    return outcome;
+}
+
+bool Worker::audit()
+{
+    if (plan_.always_fresh)
+        return true;
+    ++counts_.audits;
+    warm_.files->sync(held_);
+    warm_.files->suspect_everything();
+    if (warm_.files->sync(held_) == 0)
+        return true;
+    ++counts_.failed_audits;
+    trusts_touched_ = false;
+    return false;
+}
+
+const WorkerCounts &Worker::counts()
+{
+    counts_.pm = {};
+    for (const Seat *seat : {&warm_, &fresh_}) {
+        counts_.pm.pages_compared += seat->files->counts().pages_compared;
+        counts_.pm.pages_written += seat->files->counts().pages_written;
+        counts_.pm.full_compares += seat->files->counts().full_compares;
+    }
+    return counts_;
+}
+
+} // namespace fencepost::guest

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// A worker: a warm guest that is given one crash image after the other, and a fresh one where a
+// verdict is to be confirmed.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "replayer/guest/pool/pm_files.h"
+#include "replayer/guest/template_store.h"
+#include "replayer/oracle/judge.h"
+
+namespace fencepost::guest {
+
+// What all workers of a pool share.
+struct WorkerPlan {
+    TemplateStore &templates;
+    const Template &source;
+    const image::InitialImage &initial;
+    oracle::Judge &judge;
+    std::filesystem::path directory; // for PM files, one directory a worker below it
+    // A new guest for every image, and nothing confirmed: what warm guests are measured against.
+    bool always_fresh = false;
+};
+
+// One image to be tested.
+struct Assignment {
+    std::uint64_t image = 0; // the caller's number for it
+    image::CrashImage content;
+    std::uint64_t crash_seq = 0;
+    bool confirm_pass = false;
+};
+
+struct Outcome {
+    std::uint64_t image = 0;
+    oracle::Judgement judgement;
+    bool confirmed = false; // a fresh guest was asked
+    bool disagreed = false; // and said another thing, or the second attempt did: an infra_error
+    unsigned lost_guests = 0;
+    double judge_seconds = 0;   // in guests and oracles, all attempts and confirmations
+    double restore_seconds = 0; // for lost and fresh guests
+    double patch_seconds = 0;   // PM given and taken back
+};
+
+struct WorkerCounts {
+    std::uint64_t restores = 0;
+    std::uint64_t lost_guests = 0;
+    std::uint64_t audits = 0;
+    std::uint64_t failed_audits = 0;
+    PmFileCounts pm;
+};
+
+class Worker {
+public:
+    // `first`: where the image stream starts.
+    Worker(const WorkerPlan &plan, unsigned number, std::shared_ptr<const image::ImageStep> first);
+    ~Worker();
+
+    // Assignments in the order in which their images were taken. Throws for trouble of the machine and
+    // for interrupts; everything else is an outcome.
+    Outcome test(const Assignment &assignment);
+    // Whether PM holds what it should between two images. If not, what was tested since the last audit
+    // proves nothing.
+    bool audit();
+
+    const WorkerCounts &counts();
+
+private:
+    // A guest and the PM files that are its own.
+    struct Seat {
+        std::unique_ptr<PmFiles> files;
+        std::unique_ptr<Guest> guest;
+    };
+
+    void sit(Seat &seat, Outcome &outcome);
+    void leave(Seat &seat);
+    oracle::Judgement judge(Seat &seat, const Assignment &assignment, Outcome &outcome);
+    // Nothing: the guest was lost, `lost` says how.
+    std::optional<oracle::Judgement> attempt(Seat &seat, const Assignment &assignment, Outcome &outcome,
+                                             oracle::Judgement &lost);
+    oracle::Judgement judge_warm(const Assignment &assignment, Outcome &outcome);
+    oracle::Judgement judge_fresh(const Assignment &assignment, Outcome &outcome);
+
+    const WorkerPlan &plan_;
+    std::filesystem::path directory_;
+    image::HeldImage held_;
+    Seat warm_;
+    Seat fresh_;
+    bool trusts_touched_ = true;
+    WorkerCounts counts_;
+};
+
+// What a lost guest says about the image that it was given.
+oracle::Verdict verdict_of(GuestEnd end);
+
+} // namespace fencepost::guest

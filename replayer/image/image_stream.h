@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Crash images as values that outlive the walk: what one thread makes, others hold as bytes.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "replayer/image/initial_image.h"
+#include "replayer/image/state_images.h"
+
+namespace fencepost::image {
+
+// What became guaranteed from one crash image to the next. Steps form a chain from the first to the
+// latest, and each is freed when the last holder has gone past it.
+struct ImageStep {
+    std::vector<LineContent> lines = {};
+    // Set once, before an image that needs it is handed out.
+    mutable std::shared_ptr<const ImageStep> next = nullptr;
+
+    ImageStep() = default;
+    ImageStep(ImageStep &&) = delete;
+    ~ImageStep(); // without recursion, however long the chain
+};
+
+struct CrashImage {
+    std::shared_ptr<const ImageStep> step; // the guaranteed image: everything up to and with this
+    std::vector<LineContent> in_flight;    // over it
+    Hash128 identity;
+};
+
+// Goes along with a walk. An image costs the lines in which it can differ from the one before.
+class ImageStream {
+public:
+    // `images`: of the same walk, and asked by nobody else for changes.
+    explicit ImageStream(StateImages &images);
+
+    CrashImage take(const states::State &state);
+    // Instead of take(): the state is not wanted. Keeps memory to the lines that changed.
+    void skip();
+    // Where holders start.
+    std::shared_ptr<const ImageStep> first() const { return first_; }
+    // No more holders will start.
+    void forget_first() { first_.reset(); }
+
+private:
+    void gather_changes();
+
+    StateImages &images_;
+    std::shared_ptr<const ImageStep> first_;
+    std::shared_ptr<const ImageStep> last_;
+    std::vector<std::uint64_t> pending_; // changed lines of no step yet, sorted
+    unsigned skipped_ = 0;
+};
+
+// All of PM as one crash image after the other has it. For one thread.
+class HeldImage {
+public:
+    HeldImage(const InitialImage &initial, std::shared_ptr<const ImageStep> first);
+
+    // Images in the order in which they were taken. Calls changed(line) for every line that may be
+    // another than before.
+    template <typename Changed> void show(const CrashImage &image, Changed &&changed)
+    {
+        for (const LineContent &each : replaced_)
+            put(each, changed);
+        replaced_.clear();
+        while (step_ != image.step) {
+            step_ = step_->next;
+            CHECK(step_, "images are shown in the order in which they were taken");
+            for (const LineContent &each : step_->lines)
+                put(each, changed);
+        }
+        for (const LineContent &each : image.in_flight) {
+            if (const std::byte *bytes = copy_.line(each.line)) {
+                replaced_.push_back({.line = each.line});
+                std::memcpy(replaced_.back().bytes.data(), bytes, trace::kLineBytes);
+            }
+            put(each, changed);
+        }
+    }
+
+    // In the order of InitialImage::regions().
+    std::span<const std::byte> region(std::size_t index) { return copy_.region(index); }
+    const InitialImage &initial() const { return initial_; }
+
+private:
+    template <typename Changed> void put(const LineContent &content, Changed &&changed)
+    {
+        std::byte *bytes = copy_.line(content.line);
+        if (!bytes || std::memcmp(bytes, content.bytes.data(), trace::kLineBytes) == 0)
+            return;
+        std::memcpy(bytes, content.bytes.data(), trace::kLineBytes);
+        changed(content.line);
+    }
+
+    const InitialImage &initial_;
+    PmCopy copy_;
+    std::shared_ptr<const ImageStep> step_;
+    std::vector<LineContent> replaced_; // guaranteed contents below what is in flight
+};
+
+} // namespace fencepost::image

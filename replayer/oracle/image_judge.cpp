@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// See image_judge.h.
+#include "replayer/oracle/image_judge.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/deadline.h"
+#include "replayer/guest/pm_file.h"
+#include "replayer/guest/scratch.h"
+#include "replayer/oracle/host_oracle.h"
+#include "replayer/oracle/log_watch.h"
+#include "replayer/oracle/oracle_choice.h"
+
+namespace fencepost::oracle {
+
+using agent::JudgeStep;
+using guest::JudgeReply;
+using guest::JudgeRequest;
+
+namespace {
+
+constexpr std::uint32_t kSentBlocks = 1024; // with their bytes, of those that no legal state has
+
+const agent::StepResult *failed_step(const JudgeReply &reply, JudgeStep step)
+{
+    for (const agent::StepResult &result : reply.steps)
+        if (result.step == step && result.error_number != 0)
+            return &result;
+    return nullptr;
+}
+
+void add(Judgement &judgement, Evidence evidence)
+{
+    judgement.verdict = std::max(judgement.verdict, evidence.verdict);
+    judgement.evidence.push_back(std::move(evidence));
+}
+
+nlohmann::json problem_list(const std::vector<TreeProblem> &problems)
+{
+    nlohmann::json list = nlohmann::json::array();
+    for (const TreeProblem &problem : problems)
+        list.push_back({{"kind", problem.kind}, {"path", problem.path}, {"detail", problem.detail}});
+    return list;
+}
+
+class ImageJudge : public Judge {
+public:
+    explicit ImageJudge(const JudgeSettings &settings);
+
+    void prepare(guest::Guest &guest) override;
+    std::uint64_t expectation(std::uint64_t crash_seq) const override;
+    Judgement judge(const Subject &subject) override;
+
+private:
+    void ask_programs(Phase phase, const Subject &subject, Judgement &judgement) const;
+    std::optional<JudgeReply> ask_guest(const Subject &subject, Judgement &judgement) const;
+    void judge_mount(const JudgeReply &reply, Judgement &judgement) const;
+    void judge_log(Judgement &judgement) const;
+    void judge_command(const JudgeReply &reply, Judgement &judgement) const;
+    void judge_usable(const JudgeReply &reply, Judgement &judgement) const;
+    void judge_trees(const JudgeReply &reply, std::uint64_t crash_seq, Judgement &judgement) const;
+    std::chrono::seconds time_limit() const { return std::chrono::seconds(settings_.inputs.test.time_limit); }
+
+    JudgeSettings settings_;
+    OracleChoice choice_;
+    JudgeRequest request_;
+    std::size_t pm_device_ = 0;
+    guest::ScratchDirectory scratch_;
+};
+
+ImageJudge::ImageJudge(const JudgeSettings &settings)
+    : settings_(settings), choice_(choose_oracles(settings)), scratch_(settings.cache)
+{
+    if (choice_.mount) {
+        request_.mount = *choice_.mount;
+        pm_device_ = choice_.pm_device;
+    }
+    request_.dump = !choice_.trees.empty();
+    request_.usable = choice_.usable;
+    request_.limits.blocks = kSentBlocks;
+    std::set<std::uint64_t> known;
+    for (const TreeOracle &oracle : choice_.trees)
+        for (const auto &[hash, bytes] : oracle.legal.history().blocks)
+            known.insert(hash);
+    for (const std::uint64_t hash : known)
+        request_.known_blocks.append(reinterpret_cast<const char *>(&hash), sizeof hash);
+    if (choice_.program) {
+        request_.command = settings.inputs.workload.steps.at(settings.inputs.workload_step).command;
+        request_.command.argv = settings.inputs.test.recovery;
+        request_.command.directory = choice_.mount ? choice_.mount->target : "/";
+        request_.command.time_limit_ms = settings.inputs.test.time_limit * 1000;
+    }
+}
+
+// What the recovery command may need: the files that the workload had.
+void ImageJudge::prepare(guest::Guest &guest)
+{
+    if (!choice_.program)
+        return;
+    guest.with_agent([&](guest::AgentClient &agent) {
+        for (const agent::JobFile &file : settings_.inputs.workload.files) {
+            const auto reply = agent.write_whole_file(file.path, file.contents, file.mode, Deadline::after(time_limit()));
+            if (!reply)
+                fail(ErrorKind::guest, "a guest cannot take {}: {}", file.path, reply.message());
+        }
+    });
+}
+
+std::uint64_t ImageJudge::expectation(std::uint64_t crash_seq) const
+{
+    std::uint64_t result = 0;
+    for (const TreeOracle &oracle : choice_.trees) {
+        const Window window = oracle.legal.window(crash_seq);
+        result = result * 0x9e3779b97f4a7c15u + (std::uint64_t(window.returned) << 32 | window.begun) + 1;
+    }
+    return result;
+}
+
+Judgement ImageJudge::judge(const Subject &subject)
+{
+    Judgement judgement;
+    ask_programs(Phase::before, subject, judgement);
+    const Stopwatch watch;
+    const std::optional<JudgeReply> reply = ask_guest(subject, judgement);
+    judgement.guest_seconds = watch.seconds();
+    if (!reply)
+        return judgement;
+    judgement.kernel_log = reply->kernel_log;
+    judgement.guest_spent = reply->still_mounted;
+    judge_mount(*reply, judgement);
+    judge_log(judgement);
+    if (!failed_step(*reply, JudgeStep::mount)) {
+        judge_trees(*reply, subject.crash_seq, judgement);
+        judge_command(*reply, judgement);
+        judge_usable(*reply, judgement);
+        if (!reply->still_mounted)
+            ask_programs(Phase::after, subject, judgement);
+    }
+    return judgement;
+}
+
+void ImageJudge::ask_programs(Phase phase, const Subject &subject, Judgement &judgement) const
+{
+    if (!choice_.mount)
+        return;
+    const guest::PmConfig &device = settings_.inputs.config.pm.at(pm_device_);
+    const std::uint64_t offset = guest::pm_data_offset(device);
+    const PmPart part = {subject.pm_files[pm_device_], offset, device.size - offset};
+    const Stopwatch watch;
+    for (const OracleFolder &oracle : choice_.programs) {
+        if (phase == Phase::before ? !oracle.before : !oracle.after)
+            continue;
+        if (auto evidence = ask_program(oracle, phase, part, scratch_.path()))
+            add(judgement, std::move(*evidence));
+    }
+    judgement.oracle_seconds += watch.seconds();
+}
+
+// The server's death is the image's doing: an oops kills the process whose system call it is in.
+std::optional<JudgeReply> ImageJudge::ask_guest(const Subject &subject, Judgement &judgement) const
+{
+    const auto ask = [&](const JudgeRequest &request) {
+        return *subject.guest.with_agent(
+            [&](guest::AgentClient &agent) { return agent.judge(request, Deadline::after(time_limit())); });
+    };
+    try {
+        return ask(request_);
+    } catch (const guest::AgentLost &lost) {
+        if (lost.loss() != guest::ChannelLoss::server_lost)
+            throw;
+        judgement.guest_spent = true;
+        JudgeRequest log;
+        log.whole_log = true;
+        judgement.kernel_log = ask(log).kernel_log;
+        judge_log(judgement);
+        if (judgement.verdict != Verdict::guest_crash)
+            add(judgement, {"mount", Verdict::guest_crash, "the process that looked at the image died",
+                            {{"message", lost.what()}}});
+        return std::nullopt;
+    }
+}
+
+void ImageJudge::judge_mount(const JudgeReply &reply, Judgement &judgement) const
+{
+    for (const JudgeStep step : {JudgeStep::mount, JudgeStep::unmount}) {
+        const auto *failed = failed_step(reply, step);
+        if (failed)
+            add(judgement, {"mount", step == JudgeStep::mount ? Verdict::recovery_failed : Verdict::inconsistent,
+                            failed->message, {{"error_number", failed->error_number}}});
+    }
+}
+
+void ImageJudge::judge_log(Judgement &judgement) const
+{
+    const auto alarm = find_alarm(judgement.kernel_log);
+    if (!alarm)
+        return;
+    const Verdict verdict = alarm->alarm == Alarm::crash ? Verdict::guest_crash : Verdict::inconsistent;
+    // A kernel that warned once may not warn again, and one that oopsed keeps its locks.
+    judgement.guest_spent = judgement.guest_spent || alarm->alarm != Alarm::file_system_error;
+    add(judgement, {"mount", verdict, alarm->summary, {{"line", alarm->line}}});
+}
+
+// As pmreorder has it: exit status 0 is consistent, every other is not.
+void ImageJudge::judge_command(const JudgeReply &reply, Judgement &judgement) const
+{
+    if (!choice_.program)
+        return;
+    const guest::RunReply &run = reply.command;
+    Evidence evidence = {"program", Verdict::pass, "", {{"output", run.output}, {"errors", run.errors}}};
+    if (const auto *failed = failed_step(reply, JudgeStep::command)) {
+        evidence.verdict = Verdict::infra_error;
+        evidence.summary = failed->message;
+    } else if (run.end == guest::RunEnd::timed_out) {
+        evidence.verdict = Verdict::guest_hang;
+        evidence.summary = "the recovery command did not end in its time";
+        judgement.guest_spent = judgement.guest_spent || run.survivors != 0;
+    } else if (run.end == guest::RunEnd::signalled) {
+        evidence.verdict = Verdict::recovery_failed;
+        evidence.summary = fmt::format("the recovery command was killed by signal {}", run.code);
+    } else if (run.code != 0) {
+        evidence.verdict = Verdict::inconsistent;
+        const std::string words = last_line(run.errors.empty() ? run.output : run.errors);
+        evidence.summary = fmt::format("the recovery command ended with status {}{}{}", run.code,
+                                       words.empty() ? "" : ": ", without_numbers(words.substr(0, 200)));
+        evidence.details["status"] = run.code;
+    }
+    if (evidence.verdict != Verdict::pass)
+        add(judgement, std::move(evidence));
+}
+
+void ImageJudge::judge_usable(const JudgeReply &reply, Judgement &judgement) const
+{
+    if (reply.problems.empty())
+        return;
+    const agent::UsableProblem &first = reply.problems.front();
+    nlohmann::json all = nlohmann::json::array();
+    for (const agent::UsableProblem &problem : reply.problems)
+        all.push_back({{"directory", problem.directory}, {"operation", problem.operation},
+                       {"error_number", problem.error_number}});
+    add(judgement, {"usable", Verdict::inconsistent,
+                    fmt::format("{} in {}: {}", first.operation, first.directory,
+                                first.error_number == 0 ? "what came back is not what went in"
+                                                        : std::strerror(first.error_number)),
+                    {{"problems", all}}});
+}
+
+void ImageJudge::judge_trees(const JudgeReply &reply, std::uint64_t crash_seq, Judgement &judgement) const
+{
+    for (const TreeOracle &oracle : choice_.trees) {
+        const Window window = oracle.legal.window(crash_seq);
+        const TreeVerdict verdict = judge_tree(reply.tree, oracle.legal.history(), window, oracle.rules);
+        if (verdict.legal && !verdict.undecided)
+            continue;
+        Evidence evidence;
+        evidence.oracle = oracle.name;
+        evidence.details = {{"returned", oracle.legal.operation_of(window.returned)},
+                            {"begun", oracle.legal.operation_of(window.begun)},
+                            {"durable", oracle.legal.operation_of(verdict.first_state)},
+                            {"nearest", oracle.legal.operation_of(verdict.nearest)},
+                            {"states", {verdict.first_state, verdict.last_state}},
+                            {"problems", problem_list(verdict.problems)}};
+        if (!verdict.legal) {
+            const TreeProblem &first = verdict.problems.front();
+            evidence.verdict = Verdict::inconsistent;
+            evidence.summary = fmt::format("{}: {}", first.kind, first.path);
+        } else {
+            evidence.verdict = Verdict::infra_error;
+            evidence.summary = "the tree is too large to be compared byte by byte";
+        }
+        add(judgement, std::move(evidence));
+    }
+}
+
+} // namespace
+
+std::unique_ptr<Judge> make_judge(const JudgeSettings &settings)
+{
+    return std::make_unique<ImageJudge>(settings);
+}
+
+} // namespace fencepost::oracle

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// See judge.h.
+#include "replayer/oracle/judge.h"
+
+namespace fencepost::oracle {
+
+const char *to_string(Verdict verdict)
+{
+    switch (verdict) {
+    case Verdict::pass:
+        return "pass";
+    case Verdict::inconsistent:
+        return "inconsistent";
+    case Verdict::recovery_failed:
+        return "recovery_failed";
+    case Verdict::guest_hang:
+        return "guest_hang";
+    case Verdict::guest_crash:
+        return "guest_crash";
+    case Verdict::infra_error:
+        return "infra_error";
+    }
+    return "unknown";
+}
+
+} // namespace fencepost::oracle

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What a crash image is worth: the verdict on one, and who gives it.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "replayer/guest/guest.h"
+
+namespace fencepost::oracle {
+
+// In ascending order of weight: of several, the last one is the image's.
+enum class Verdict {
+    pass,
+    inconsistent,    // an oracle saw what must not be
+    recovery_failed, // mount or the recovery command failed
+    guest_hang,      // recovery did not end in time
+    guest_crash,     // oops, BUG, panic, reboot
+    infra_error,     // the harness failed: says nothing about the image, and is never a finding
+};
+
+const char *to_string(Verdict verdict);
+
+// One oracle's word on one image.
+struct Evidence {
+    std::string oracle;
+    Verdict verdict = Verdict::pass;
+    // One line that is the same whenever the same thing is wrong: no addresses, times or counts.
+    std::string summary;
+    nlohmann::json details;
+};
+
+struct Judgement {
+    Verdict verdict = Verdict::pass;
+    std::vector<Evidence> evidence; // of the oracles that did not pass
+    std::string kernel_log;         // from the start of this image's test
+    double guest_seconds = 0;       // in requests to the guest
+    double oracle_seconds = 0;      // in programs on the host
+    bool guest_spent = false;       // not fit for another image: it crashed, warned, or keeps a mount
+};
+
+// A guest that has the image in its PM and has not looked at it yet.
+struct Subject {
+    guest::Guest &guest;
+    // What the guest has as PM, shared with it. To be read only: writes of others than the guest are
+    // not undone.
+    std::span<const std::filesystem::path> pm_files;
+    std::uint64_t crash_seq = 0;                     // the first event that did not happen
+};
+
+// One for a whole test run, used by all workers at once.
+class Judge {
+public:
+    virtual ~Judge() = default;
+
+    Judge(const Judge &) = delete;
+    Judge &operator=(const Judge &) = delete;
+
+    // Once for each guest that was restored, before its first image.
+    virtual void prepare(guest::Guest &) {}
+
+    // Equal numbers: an image is worth the same at both crash points, so that it is judged once. What
+    // a workload has promised changes with its operations, and with it what an image may hold.
+    virtual std::uint64_t expectation(std::uint64_t /*crash_seq*/) const { return 0; }
+
+    // Leaves the guest ready for another image, or throws: guest::GuestLost when the guest is gone
+    // (the pool turns that into a verdict), others for trouble that is not the image's.
+    virtual Judgement judge(const Subject &subject) = 0;
+
+protected:
+    Judge() = default;
+};
+
+} // namespace fencepost::oracle

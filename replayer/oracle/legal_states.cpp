@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// See legal_states.h.
+#include "replayer/oracle/legal_states.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/files.h"
+#include "guest-images/agent/observed_calls.h"
+#include "trace/reader.h"
+
+namespace fencepost::oracle {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::uint32_t kBlockLimit = 4096; // bytes of blocks that one observation sends: 16 MiB
+
+const agent::JobStep &workload_of(const record::RecordInputs &inputs)
+{
+    if (inputs.workload_step >= inputs.workload.steps.size())
+        fail(ErrorKind::trace, "the run's workload is missing from its job");
+    return inputs.workload.steps[inputs.workload_step];
+}
+
+std::string mount_point_of(const record::RecordInputs &inputs)
+{
+    for (const agent::JobStep &step : inputs.workload.steps)
+        if (step.kind == agent::StepKind::mount)
+            return step.mount.target;
+    throw NoLegalStates("the workload has no file system");
+}
+
+// One observed run, kept in the run directory with the digest of the trace that it belongs to.
+std::vector<agent::Observation> observe(const record::RunFiles &run, const record::RecordInputs &inputs,
+                                        const fs::path &cache, const std::string &name, const std::string &digest,
+                                        std::uint32_t variation,
+                                        const std::function<void(const std::string &line)> &progress)
+{
+    const fs::path file = run.legal_states() / fmt::format("{}.{}", name, variation);
+    agent::JobReport report;
+    if (fs::exists(file)) {
+        const std::string kept = read_file(file);
+        if (kept.starts_with(digest + "\n") && agent::decode_job(std::string_view(kept).substr(digest.size() + 1), report))
+            return std::move(report.observations);
+    }
+    if (progress)
+        progress("finding the legal states of the workload");
+    record::Recorder recorder(cache, {}, {progress, {}});
+    agent::ObservationPlan plan;
+    plan.root = mount_point_of(inputs);
+    plan.limits.blocks = kBlockLimit;
+    plan.variation = variation;
+    agent::JobReport whole = recorder.observe(inputs, plan);
+    report.observations = std::move(whole.observations);
+    make_directories(run.legal_states());
+    write_file(file, digest + "\n" + agent::encode_job(report));
+    return std::move(report.observations);
+}
+
+bool is_parallel(const agent::JobStep &step)
+{
+    return std::any_of(step.ops.phases.begin(), step.ops.phases.end(),
+                       [](const agent::OpsPhase &phase) { return phase.threads.size() > 1; });
+}
+
+// Script commands and ops: the markers carry the number that the observations carry.
+std::vector<TracedOperation> marked_operations(const trace::TraceReader &reader, const History &history)
+{
+    std::map<std::uint64_t, std::size_t> last_state;
+    for (std::size_t i = 0; i < history.states.size(); ++i)
+        if (history.states[i].operation != 0)
+            last_state[history.states[i].operation] = i;
+    std::vector<TracedOperation> operations;
+    std::map<std::uint64_t, std::size_t> open;
+    reader.for_each_marker([&](const trace::MarkerRow &row) {
+        if (row.kind == trace::MarkerKind::op_begin) {
+            const auto state = last_state.find(row.marker.number);
+            if (state == last_state.end())
+                throw NoLegalStates(fmt::format("operation {} ('{}') of the recording did not happen when the workload "
+                                                "was observed", row.marker.number, row.marker.text));
+            open[row.marker.number] = operations.size();
+            operations.push_back({row.seq, UINT64_MAX, state->second, row.marker.text});
+        } else if (row.kind == trace::MarkerKind::op_end) {
+            const auto begun = open.find(row.marker.number);
+            if (begun != open.end())
+                operations[begun->second].last_seq = row.seq;
+        }
+    });
+    return operations;
+}
+
+bool returns_a_number(std::int32_t call)
+{
+    return call == SYS_open || call == SYS_openat || call == SYS_creat || call == SYS_mmap;
+}
+
+// Programs: the calls of the observed run are those of the trace, in the same order.
+std::vector<TracedOperation> system_calls(const trace::TraceReader &reader, const History &history)
+{
+    std::map<std::uint32_t, std::size_t> states;
+    for (std::size_t i = 0; i < history.states.size(); ++i)
+        if (history.states[i].call_ordinal != 0)
+            states[history.states[i].call_ordinal] = i;
+    std::vector<TracedOperation> operations;
+    std::map<std::uint64_t, std::uint64_t> entered; // by process
+    std::uint32_t ordinal = 0;
+    bool started = false; // what the agent's child does before it becomes the program is not the program's
+    reader.for_each_marker([&](const trace::MarkerRow &row) {
+        started = started || row.kind == trace::MarkerKind::process_start;
+        if (!started)
+            return;
+        if (row.kind == trace::MarkerKind::syscall_enter)
+            entered[row.marker.process] = row.seq;
+        if (row.kind != trace::MarkerKind::syscall_exit ||
+            !agent::find_observed_call(static_cast<long>(row.marker.number)))
+            return;
+        const auto found = states.find(++ordinal);
+        if (found == states.end())
+            return;
+        const State &state = history.states[found->second];
+        // Numbers of descriptors and addresses of maps say nothing.
+        const bool same = state.call == static_cast<std::int32_t>(row.marker.number) &&
+                          (returns_a_number(state.call) ? row.marker.result >= 0 : state.result == row.marker.result);
+        if (!same)
+            throw NoLegalStates(fmt::format("the program does not make the same system calls each time: call {} is number "
+                                            "{} with result {} in the recording, and {} with {} when it was observed",
+                                            ordinal, row.marker.number, row.marker.result, state.call, state.result));
+        operations.push_back({entered[row.marker.process], row.seq, found->second,
+                              row.marker.text.empty() ? fmt::format("system call {}", row.marker.number) : row.marker.text});
+    });
+    if (!states.empty() && states.rbegin()->first > ordinal)
+        throw NoLegalStates("the recording has fewer system calls than the workload makes when it is observed");
+    return operations;
+}
+
+} // namespace
+
+Window LegalStates::window(std::uint64_t crash_seq) const
+{
+    Window window;
+    for (const TracedOperation &operation : operations_) {
+        if (operation.last_seq < crash_seq)
+            window.returned = std::max(window.returned, operation.last_state);
+        if (operation.first_seq < crash_seq)
+            window.begun = std::max(window.begun, operation.last_state);
+    }
+    window.begun = std::max(window.begun, window.returned);
+    return window;
+}
+
+std::string LegalStates::operation_of(std::size_t state) const
+{
+    for (const TracedOperation &operation : operations_)
+        if (operation.last_state >= state && state > 0)
+            return operation.text;
+    return {};
+}
+
+LegalStates find_legal_states(const record::RunFiles &run, const record::RecordInputs &inputs, const fs::path &cache,
+                              const std::function<void(const std::string &line)> &progress, const std::string &variant)
+{
+    const agent::JobStep &workload = workload_of(inputs);
+    if (is_parallel(workload))
+        throw NoLegalStates("threads of the workload run at the same time, and in another order each time");
+    const trace::TraceReader reader(run.trace());
+    const std::string &digest = reader.recording().event_digest;
+    const std::string name = variant.empty() ? "own" : variant;
+    History history = make_history(observe(run, inputs, cache, name, digest, 0, progress));
+    const History again = make_history(observe(run, inputs, cache, name, digest, 1, progress));
+    if (const std::string why = mask_differences(history, again); !why.empty())
+        throw NoLegalStates(why);
+    const bool marked = workload.kind == agent::StepKind::ops || !workload.operations.empty();
+    std::vector<TracedOperation> operations = marked ? marked_operations(reader, history)
+                                                     : system_calls(reader, history);
+    return LegalStates(std::move(history), std::move(operations));
+}
+
+} // namespace fencepost::oracle

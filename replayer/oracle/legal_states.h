@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// A run's history beside its trace: which states of the workload belong to a crash at some event.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "replayer/oracle/history.h"
+#include "replayer/oracle/semantic.h"
+#include "replayer/record/recorder.h"
+#include "replayer/record/run_directory.h"
+
+namespace fencepost::oracle {
+
+// Something that the workload did, by its place in the trace.
+struct TracedOperation {
+    std::uint64_t first_seq = 0;
+    std::uint64_t last_seq = UINT64_MAX; // UINT64_MAX: it did not return
+    std::size_t last_state = 0;          // of the history, when it has returned
+    std::string text;
+};
+
+class LegalStates {
+public:
+    LegalStates(History history, std::vector<TracedOperation> operations)
+        : history_(std::move(history)), operations_(std::move(operations))
+    {
+    }
+
+    const History &history() const { return history_; }
+    const std::vector<TracedOperation> &operations() const { return operations_; }
+    // `crash_seq`: the first event that did not happen.
+    Window window(std::uint64_t crash_seq) const;
+    // The operation in which a state was reached, in the workload's words; empty: none.
+    std::string operation_of(std::size_t state) const;
+
+private:
+    History history_;
+    std::vector<TracedOperation> operations_; // in order of first_seq
+};
+
+// Why a run has no legal states to compare with.
+class NoLegalStates : public Error {
+public:
+    explicit NoLegalStates(const std::string &why) : Error(ErrorKind::usage, why) {}
+};
+
+// Runs the workload twice more, or takes what an earlier call left in the run directory. Throws
+// NoLegalStates for a workload that cannot be judged by its trees. `variant` tells inputs that are not the
+// run's own from those that are.
+LegalStates find_legal_states(const record::RunFiles &run, const record::RecordInputs &inputs,
+                              const std::filesystem::path &cache,
+                              const std::function<void(const std::string &line)> &progress,
+                              const std::string &variant = "");
+
+} // namespace fencepost::oracle

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Which oracles judge a run's images, and what each of them needs to know.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "replayer/oracle/host_oracle.h"
+#include "replayer/oracle/image_judge.h"
+#include "replayer/oracle/legal_states.h"
+
+namespace fencepost::oracle {
+
+struct TreeOracle {
+    std::string name; // semantic or differential
+    LegalStates legal;
+    SemanticRules rules;
+};
+
+struct OracleChoice {
+    std::optional<agent::MountRequest> mount; // nothing: the run has no file system
+    std::size_t pm_device = 0;                // that it is on
+    std::vector<OracleFolder> programs;
+    std::vector<TreeOracle> trees;
+    bool usable = false;
+    bool program = false; // the recovery command
+};
+
+// Usage errors for oracles that do not exist or do not suit the run.
+OracleChoice choose_oracles(const JudgeSettings &settings);
+
+// What the file system promises, from its type and its mount options.
+SemanticRules rules_for(const agent::MountRequest &mount, const std::string &semantics);
+
+} // namespace fencepost::oracle

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// See semantic.h.
+#include "replayer/oracle/semantic.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+
+namespace fencepost::oracle {
+
+using agent::Durable;
+using agent::kTreeBlock;
+using agent::TreeEntry;
+
+namespace {
+
+constexpr std::size_t kProblemLimit = 8;
+
+// The last state up to `upto` in which something about the inode changed, as `describe` sees it.
+template <typename Describe>
+std::size_t last_change(const History &history, std::size_t upto, Describe describe)
+{
+    for (std::size_t i = upto; i > 0; --i)
+        if (history.states[i].tree != history.states[i - 1].tree &&
+            describe(history.tree_at(i)) != describe(history.tree_at(i - 1)))
+            return i;
+    return 0;
+}
+
+std::string data_of(const Tree &tree, std::uint64_t inode)
+{
+    const TreeEntry *entry = tree.by_inode(inode);
+    if (!entry)
+        return "none";
+    std::string text = fmt::format("{}", entry->size);
+    for (const agent::TreeRange &hole : entry->holes)
+        text += fmt::format(" {}+{}", hole.offset, hole.length);
+    return text;
+}
+
+int weight(const std::string &kind)
+{
+    return kind.starts_with("cannot ") ? 3 : kind == "missing" ? 2 : kind == "unexpected" ? 1 : 0;
+}
+
+// One tree against one state.
+class Comparison {
+public:
+    Comparison(const agent::TreeDump &dump, const Tree &tree, const History &history, const Window &window,
+               const SemanticRules &rules, std::size_t state)
+        : dump_(dump), tree_(tree), history_(history), window_(window), rules_(rules), state_(state),
+          legal_(history.tree_at(state))
+    {
+    }
+
+    std::vector<TreeProblem> run();
+    bool undecided() const { return undecided_; }
+
+private:
+    void add(const std::string &kind, const std::string &path, const std::string &detail)
+    {
+        problems_.push_back({kind, path, detail});
+    }
+    bool masked(const std::string &path, const std::string &field) const
+    {
+        return history_.masks.contains({path, field});
+    }
+    void compare_entry(const TreeEntry &found, const TreeEntry &legal);
+    void compare_links();
+    void compare_bytes(const TreeEntry &found, const TreeEntry &legal);
+    void compare_block(const TreeEntry &found, std::size_t block, const std::vector<std::uint64_t> &versions);
+    bool size_is_legal(const TreeEntry &found, const TreeEntry &legal) const;
+    // The states whose bytes a file may have: from where they were made durable, or it came into being.
+    std::size_t oldest_bytes(std::uint64_t inode, std::size_t block) const;
+    std::size_t newest_bytes(std::uint64_t inode) const;
+    const Block *bytes_of(std::uint64_t hash) const;
+
+    const agent::TreeDump &dump_;
+    const Tree &tree_;
+    const History &history_;
+    const Window &window_;
+    const SemanticRules &rules_;
+    std::size_t state_;
+    const Tree &legal_;
+    std::vector<TreeProblem> problems_;
+    bool undecided_ = false;
+};
+
+std::size_t Comparison::oldest_bytes(std::uint64_t inode, std::size_t block) const
+{
+    const std::uint64_t first = std::uint64_t(block) * kTreeBlock;
+    std::size_t oldest = 0;
+    for (std::size_t i = window_.returned + 1; i-- > 0 && oldest == 0;) {
+        const State &state = history_.states[i];
+        if (state.durable == Durable::all)
+            oldest = i;
+        else if (state.durable != Durable::nothing && state.inode == inode &&
+                 (state.range.length == 0 ||
+                  (state.range.offset <= first && first + kTreeBlock <= state.range.offset + state.range.length)))
+            oldest = i;
+    }
+    // Before it came into being, its number may have been another file's; then it had no bytes.
+    for (std::size_t i = state_; i > oldest; --i)
+        if (!history_.tree_at(i - 1).by_inode(inode))
+            return i - 1;
+    return oldest;
+}
+
+std::size_t Comparison::newest_bytes(std::uint64_t inode) const
+{
+    for (std::size_t i = state_; i < window_.begun; ++i)
+        if (!history_.tree_at(i + 1).by_inode(inode))
+            return i;
+    return window_.begun;
+}
+
+bool Comparison::size_is_legal(const TreeEntry &found, const TreeEntry &legal) const
+{
+    if (found.size == legal.size)
+        return true;
+    if (!rules_.sizes_lag)
+        return false;
+    for (std::size_t i = oldest_bytes(legal.inode, 0); i <= newest_bytes(legal.inode); ++i) {
+        const TreeEntry *version = history_.tree_at(i).by_inode(legal.inode);
+        if ((version ? version->size : 0) == found.size)
+            return true;
+    }
+    return false;
+}
+
+const Block *Comparison::bytes_of(std::uint64_t hash) const
+{
+    for (const agent::TreeBlock &block : dump_.blocks)
+        if (block.hash == hash && block.bytes.size() == kTreeBlock)
+            return &block.bytes;
+    return history_.block(hash);
+}
+
+void Comparison::compare_block(const TreeEntry &found, std::size_t block, const std::vector<std::uint64_t> &versions)
+{
+    const std::uint64_t hash = hash_at(found, block);
+    if (std::find(versions.begin(), versions.end(), hash) != versions.end())
+        return;
+    const std::string where = fmt::format("block {}", block);
+    if (versions.size() == 1) {
+        add(hash == 0 ? "zeros" : "bytes", found.path,
+            where + ": not what was made durable, or never changed, there");
+        return;
+    }
+    const Block *bytes = bytes_of(hash);
+    std::vector<const Block *> sources;
+    for (const std::uint64_t version : versions)
+        sources.push_back(history_.block(version));
+    if (!bytes || std::find(sources.begin(), sources.end(), nullptr) != sources.end()) {
+        undecided_ = true;
+        return;
+    }
+    for (std::size_t i = 0; i < kTreeBlock; ++i) {
+        const char byte = (*bytes)[i];
+        if (std::none_of(sources.begin(), sources.end(), [&](const Block *source) { return (*source)[i] == byte; })) {
+            add(byte == 0 ? "zeros" : "garbage", found.path,
+                fmt::format("{}, byte {}: {:#04x}, which was never there", where, i, static_cast<unsigned char>(byte)));
+            return;
+        }
+    }
+}
+
+void Comparison::compare_bytes(const TreeEntry &found, const TreeEntry &legal)
+{
+    if (masked(found.path, "contents") || history_.mapped.contains(legal.inode))
+        return;
+    if (found.contents_left_out) {
+        undecided_ = true;
+        return;
+    }
+    const bool exact = rules_.semantics == Semantics::sync;
+    const std::size_t newest = exact ? state_ : newest_bytes(legal.inode);
+    for (std::size_t block = 0; block < block_count(found); ++block) {
+        std::vector<std::uint64_t> versions;
+        const std::size_t oldest = exact ? state_ : oldest_bytes(legal.inode, block);
+        for (std::size_t i = oldest; i <= newest; ++i) {
+            const TreeEntry *version = history_.tree_at(i).by_inode(legal.inode);
+            const std::uint64_t hash = version ? hash_at(*version, block) : 0;
+            if (std::find(versions.begin(), versions.end(), hash) == versions.end())
+                versions.push_back(hash);
+        }
+        if (!exact && rules_.stale_bytes && versions.size() > 1)
+            continue;
+        const std::size_t before = problems_.size();
+        compare_block(found, block, versions);
+        if (problems_.size() != before)
+            return; // one problem a file
+    }
+}
+
+void Comparison::compare_entry(const TreeEntry &found, const TreeEntry &legal)
+{
+    if (!found.failed_step.empty() && !masked(found.path, "error")) {
+        add("cannot " + found.failed_step, found.path, fmt::format("errno {}", found.error_number));
+        return;
+    }
+    for (const std::string &field : differing_fields(found, legal)) {
+        if (field == "contents" || field == "error" || masked(found.path, field))
+            continue;
+        if (field == "size" && size_is_legal(found, legal))
+            continue;
+        // Where the blocks of a file are is told by its bytes; a hole that was filled with zeros, or the
+        // other way round, is nobody's loss.
+        if (field == "holes")
+            continue;
+        add(field, found.path, "not that of any legal state");
+    }
+    if (found.type == agent::FileType::file && legal.type == agent::FileType::file)
+        compare_bytes(found, legal);
+}
+
+// Names of one file are names of one file, and of no other.
+void Comparison::compare_links()
+{
+    std::map<std::uint64_t, std::uint64_t> to_legal;
+    std::map<std::uint64_t, std::uint64_t> to_found;
+    for (const auto &[path, found] : tree_.entries()) {
+        const TreeEntry *legal = legal_.find(path);
+        if (!legal || !found.failed_step.empty())
+            continue;
+        const auto there = to_legal.emplace(found.inode, legal->inode).first;
+        const auto here = to_found.emplace(legal->inode, found.inode).first;
+        if (there->second != legal->inode || here->second != found.inode)
+            add("linked", path, "it shares its inode with another name than it should");
+    }
+}
+
+std::vector<TreeProblem> Comparison::run()
+{
+    for (const auto &[path, legal] : legal_.entries())
+        if (!tree_.find(path) && !masked(path, "name"))
+            add("missing", path, "it is not there");
+    for (const auto &[path, found] : tree_.entries()) {
+        const TreeEntry *legal = legal_.find(path);
+        if (legal)
+            compare_entry(found, *legal);
+        else if (!found.failed_step.empty())
+            add("cannot " + found.failed_step, path, fmt::format("errno {}", found.error_number));
+        else if (!masked(path, "name"))
+            add("unexpected", path, "it should not be there");
+    }
+    compare_links();
+    // What is gone, or should be, explains most of what is odd about the rest.
+    std::stable_sort(problems_.begin(), problems_.end(),
+                     [](const TreeProblem &a, const TreeProblem &b) { return weight(a.kind) > weight(b.kind); });
+    return problems_;
+}
+
+} // namespace
+
+std::size_t durable_state(const History &history, const Window &window, const SemanticRules &rules)
+{
+    if (rules.semantics == Semantics::sync)
+        return window.returned;
+    std::size_t durable = 0;
+    for (std::size_t i = 0; i <= window.returned; ++i) {
+        const State &state = history.states[i];
+        switch (state.durable) {
+        case Durable::nothing:
+            break;
+        case Durable::all:
+            durable = std::max(durable, i);
+            break;
+        case Durable::file:
+            durable = std::max(durable, last_change(history, i, [&](const Tree &tree) {
+                                   return tree.describe_inode(state.inode);
+                               }));
+            break;
+        case Durable::file_data:
+            durable = std::max(durable, last_change(history, i, [&](const Tree &tree) {
+                                   return data_of(tree, state.inode);
+                               }));
+            break;
+        }
+    }
+    return durable;
+}
+
+TreeVerdict judge_tree(const agent::TreeDump &dump, const History &history, const Window &window,
+                       const SemanticRules &rules)
+{
+    CHECK(window.returned <= window.begun && window.begun < history.states.size(), "a window into a workload's states");
+    TreeVerdict verdict;
+    const Tree tree(dump.entries);
+    verdict.first_state = durable_state(history, window, rules);
+    verdict.last_state = window.begun;
+    bool first = true;
+    // From the last: of states that explain a tree equally badly the latest is most likely what was meant.
+    for (std::size_t i = window.begun + 1; i-- > verdict.first_state;) {
+        // Under sync semantics only these are states of whole operations, but for the one in progress.
+        Comparison comparison(dump, tree, history, window, rules, i);
+        std::vector<TreeProblem> problems = comparison.run();
+        if (problems.empty()) {
+            verdict = {true, comparison.undecided() || dump.truncated, verdict.first_state, window.begun, i, {}};
+            return verdict;
+        }
+        if (first || problems.size() < verdict.problems.size()) {
+            verdict.nearest = i;
+            verdict.problems = std::move(problems);
+        }
+        first = false;
+    }
+    verdict.legal = false;
+    if (verdict.problems.size() > kProblemLimit)
+        verdict.problems.resize(kProblemLimit);
+    return verdict;
+}
+
+} // namespace fencepost::oracle

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// See finding_files.h.
+#include "replayer/test/finding_files.h"
+
+#include "base/error.h"
+#include "base/files.h"
+#include "replayer/image/delta_file.h"
+#include "replayer/image/initial_image.h"
+#include "replayer/image/state_images.h"
+
+namespace fencepost::test {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+constexpr auto kReplace = json::error_handler_t::replace; // a guest's texts may be no UTF-8
+
+// Takes the one state that StateWalk::run_to() offers.
+class DeltaOfState : public states::StateListener {
+public:
+    explicit DeltaOfState(const image::InitialImage &initial) : images_(initial) {}
+
+    void event(std::uint64_t, const trace::Event &event, std::span<const std::byte> wide_values,
+               const model::InFlight &in_flight) override
+    {
+        images_.event(event, wide_values, in_flight);
+    }
+    void crash_point(const states::CrashPoint &, const states::ItemTable *items,
+                     const model::InFlight &in_flight) override
+    {
+        images_.crash_point(items, in_flight);
+    }
+    bool state(const states::State &state) override
+    {
+        delta.identity = images_.hash(state);
+        delta.lines = images_.difference_from_initial(state);
+        return false;
+    }
+
+    image::ImageDelta delta;
+
+private:
+    image::StateImages images_;
+};
+
+image::ImageDelta delta_of(const trace::TraceReader &reader, const std::string &state)
+{
+    const states::StateId id = states::parse_state_id(state);
+    const image::InitialImage initial(reader);
+    DeltaOfState listener(initial);
+    states::StateWalk(reader, states::options_of(id)).run_to(id, listener);
+    listener.delta.state = state;
+    listener.delta.regions.assign(initial.regions().begin(), initial.regions().end());
+    return listener.delta;
+}
+
+} // namespace
+
+json to_json(const Finding &finding)
+{
+    return {{"id", finding.id},           {"severity", finding.severity}, {"verdict", finding.verdict},
+            {"oracle", finding.oracle},   {"summary", finding.summary},   {"decides", finding.decides},
+            {"site", finding.site_name},  {"state", finding.state},       {"image", finding.image},
+            {"images", finding.images}};
+}
+
+void write_finding(const fs::path &findings, const trace::TraceReader &reader, const Finding &finding,
+                   const oracle::Judgement &judgement, const std::vector<std::string> &stack)
+{
+    const fs::path directory = findings / finding.id;
+    make_directories(directory);
+    image::write_delta(directory / "image.delta", delta_of(reader, finding.state));
+    write_file(directory / "console.log", judgement.kernel_log);
+    json evidence = json::array();
+    for (const oracle::Evidence &each : judgement.evidence)
+        evidence.push_back({{"oracle", each.oracle},
+                            {"verdict", to_string(each.verdict)},
+                            {"summary", each.summary},
+                            {"details", each.details}});
+    json summary = to_json(finding);
+    summary["images"] = 1;
+    summary["stack"] = stack;
+    summary["evidence"] = evidence;
+    // Last: a finding with a summary has everything.
+    write_file(directory / "summary.json", summary.dump(2, ' ', false, kReplace) + "\n");
+}
+
+void update_findings(const fs::path &findings, const std::vector<Finding> &known)
+{
+    for (const Finding &finding : known) {
+        const fs::path path = findings / finding.id / "summary.json";
+        std::error_code error;
+        if (!fs::exists(path, error))
+            continue;
+        json summary = json::parse(read_file(path), nullptr, false);
+        if (!summary.is_object())
+            continue;
+        summary.update(to_json(finding));
+        write_file(path, summary.dump(2, ' ', false, kReplace) + "\n");
+    }
+}
+
+} // namespace fencepost::test

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// RUN/findings/ID: what there is to know about one finding, for people and other programs.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "replayer/oracle/judge.h"
+#include "replayer/test/results.h"
+#include "trace/reader.h"
+
+namespace fencepost::test {
+
+// summary.json, console.log and image.delta, of the finding's first image.
+void write_finding(const std::filesystem::path &findings, const trace::TraceReader &reader, const Finding &finding,
+                   const oracle::Judgement &judgement, const std::vector<std::string> &stack);
+
+// Counts and severities as they are now.
+void update_findings(const std::filesystem::path &findings, const std::vector<Finding> &known);
+
+nlohmann::json to_json(const Finding &finding);
+
+} // namespace fencepost::test

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// See results.h.
+#include "replayer/test/results.h"
+
+#include <array>
+#include <cstring>
+
+#include "base/error.h"
+#include "replayer/test/results_schema.h"
+
+namespace fencepost::test {
+
+using trace::Statement;
+
+namespace {
+
+constexpr int kOpen = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+
+std::string about(trace::Database &database, std::string_view name)
+{
+    Statement row(database.get(), "SELECT value FROM about WHERE name = ?");
+    row.bind(1, name);
+    return row.step() ? std::string(row.text(0)) : "";
+}
+
+} // namespace
+
+Results::Results(const std::filesystem::path &path, const ResultsSubject &subject) : database_(path, kOpen)
+{
+    // Images are looked up by identity: the index should stay in memory, but not without bound.
+    database_.execute("PRAGMA cache_size = -65536; BEGIN IMMEDIATE");
+    if (database_.integer("PRAGMA application_id") == 0 && database_.integer("SELECT count(*) FROM sqlite_schema") == 0) {
+        prepare(subject);
+    } else if (database_.integer("PRAGMA application_id") != kResultsId ||
+               database_.integer("PRAGMA user_version") != kResultsVersion) {
+        fail(ErrorKind::trace, "{} does not hold results of this version of fencepost; move it away to test anew",
+             path.string());
+    }
+    if (about(database_, "trace") != subject.trace)
+        fail(ErrorKind::usage, "{} is about another recording; --restart tests this one anew", path.string());
+    if (const std::string oracles = about(database_, "oracles"); oracles != subject.oracles)
+        fail(ErrorKind::usage, "{} holds verdicts of other oracles ({}); name these, or --restart tests anew",
+             path.string(), oracles);
+    find_.emplace(database_.get(), "SELECT number, verdict, session FROM image WHERE identity = ? AND expectation = ?");
+    add_.emplace(database_.get(), "INSERT INTO image (identity, expectation) VALUES (?, ?)");
+    origin_.emplace(database_.get(), "INSERT OR IGNORE INTO origin VALUES (?, ?, ?, ?)");
+    verdict_.emplace(database_.get(),
+                     "UPDATE image SET session = ?2, verdict = ?3, confirmed = ?4, disagreed = ?5, lost_guests = ?6, "
+                     "finding = nullif(?7, ''), judge_seconds = ?8 / 1e6, harness_seconds = ?9 / 1e6, "
+                     "restore_seconds = ?10 / 1e6, oracle_seconds = ?11 / 1e6 WHERE number = ?1");
+    evidence_.emplace(database_.get(), "INSERT INTO evidence VALUES (?, ?, ?, ?, ?)");
+}
+
+void Results::prepare(const ResultsSubject &subject)
+{
+    database_.execute(kResultsSchema);
+    database_.execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kResultsId, kResultsVersion));
+    Statement row(database_.get(), "INSERT INTO about VALUES (?, ?)");
+    row.bind(1, std::string_view("trace")).bind(2, std::string_view(subject.trace)).run();
+    row.bind(1, std::string_view("oracles")).bind(2, std::string_view(subject.oracles)).run();
+}
+
+void Results::begin_session(const SessionStart &start)
+{
+    Statement(database_.get(), "INSERT INTO session (started, strategy, model, fences, seed, jobs, guest) VALUES "
+                               "(strftime('%Y-%m-%dT%H:%M:%SZ', 'now'), ?, ?, ?, ?, ?, ?)")
+        .bind(1, std::string_view(start.strategy))
+        .bind(2, std::string_view(start.model))
+        .bind(3, std::string_view(start.fences))
+        .bind(4, start.seed)
+        .bind(5, std::uint64_t{start.jobs})
+        .bind(6, std::string_view(start.guest))
+        .run();
+    session_ = sqlite3_last_insert_rowid(database_.get());
+    commit();
+}
+
+void Results::end_session(const SessionEnd &end)
+{
+    Statement(database_.get(), "UPDATE session SET stop = ?2, seconds = ?3 / 1e6, generated = ?4, tested = ?5 "
+                               "WHERE number = ?1")
+        .bind(1, session_)
+        .bind(2, std::string_view(end.stop))
+        .bind(3, static_cast<std::int64_t>(end.seconds * 1e6))
+        .bind(4, end.generated)
+        .bind(5, end.tested)
+        .run();
+    commit();
+}
+
+Results::Seen Results::see(const image::Hash128 &identity, std::uint64_t expectation)
+{
+    std::array<std::byte, 16> blob;
+    std::memcpy(blob.data(), &identity.low, 8);
+    std::memcpy(blob.data() + 8, &identity.high, 8);
+    find_->bind(1, std::span<const std::byte>(blob)).bind(2, expectation);
+    Seen seen;
+    if (find_->step()) {
+        seen.number = find_->number(0);
+        seen.untested = find_->is_null(1) || (find_->text(1) == "infra_error" && find_->integer(2) != session_);
+    }
+    find_->reset();
+    if (seen.number != 0)
+        return seen;
+    add_->bind(1, std::span<const std::byte>(blob)).bind(2, expectation).run();
+    return {static_cast<std::uint64_t>(sqlite3_last_insert_rowid(database_.get())), true};
+}
+
+void Results::add_origin(std::uint64_t image, std::uint64_t seq, std::string_view state, bool architectural)
+{
+    origin_->bind(1, image).bind(2, seq).bind(3, state).bind(4, std::int64_t{architectural}).run();
+}
+
+void Results::put_outcome(const guest::Outcome &outcome, std::string_view finding)
+{
+    const oracle::Judgement &judgement = outcome.judgement;
+    const auto usec = [](double seconds) { return static_cast<std::int64_t>(seconds * 1e6); };
+    verdict_->bind(1, outcome.image)
+        .bind(2, session_)
+        .bind(3, std::string_view(to_string(judgement.verdict)))
+        .bind(4, std::int64_t{outcome.confirmed && !outcome.disagreed})
+        .bind(5, std::int64_t{outcome.disagreed})
+        .bind(6, std::int64_t{outcome.lost_guests})
+        .bind(7, finding)
+        .bind(8, usec(outcome.judge_seconds))
+        .bind(9, usec(outcome.patch_seconds))
+        .bind(10, usec(outcome.restore_seconds))
+        .bind(11, usec(judgement.oracle_seconds))
+        .run();
+    // Of an earlier session, which ended in an infra_error.
+    Statement(database_.get(), "DELETE FROM evidence WHERE image = ?").bind(1, outcome.image).run();
+    for (const oracle::Evidence &each : judgement.evidence) {
+        const std::string details = each.details.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+        evidence_->bind(1, outcome.image)
+            .bind(2, std::string_view(each.oracle))
+            .bind(3, std::string_view(to_string(each.verdict)))
+            .bind(4, std::string_view(each.summary))
+            .bind(5, std::string_view(details))
+            .run();
+    }
+}
+
+void Results::put_finding(const Finding &finding)
+{
+    Statement(database_.get(), "INSERT INTO finding VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1) "
+                               "ON CONFLICT (id) DO UPDATE SET images = images + 1")
+        .bind(1, std::string_view(finding.id))
+        .bind(2, std::string_view(finding.severity))
+        .bind(3, std::string_view(finding.verdict))
+        .bind(4, std::string_view(finding.oracle))
+        .bind(5, std::string_view(finding.summary))
+        .bind(6, std::string_view(finding.decides))
+        .bind(7, std::uint64_t{finding.site})
+        .bind(8, std::string_view(finding.site_name))
+        .bind(9, finding.image)
+        .bind(10, std::string_view(finding.state))
+        .run();
+}
+
+void Results::commit()
+{
+    // One state that is legal whatever counts as a fence makes a finding a bug, also one that came later.
+    database_.execute("UPDATE finding SET severity = 'bug' WHERE severity = 'warning' AND EXISTS (SELECT 1 FROM image "
+                      "JOIN origin ON origin.image = image.number WHERE image.finding = finding.id AND architectural);"
+                      "COMMIT; BEGIN IMMEDIATE");
+}
+
+std::map<std::string, std::uint64_t> Results::verdicts()
+{
+    std::map<std::string, std::uint64_t> counts;
+    Statement rows(database_.get(), "SELECT verdict, count(*) FROM image WHERE verdict IS NOT NULL GROUP BY verdict");
+    while (rows.step())
+        counts[std::string(rows.text(0))] = rows.number(1);
+    return counts;
+}
+
+std::vector<Finding> Results::findings()
+{
+    std::vector<Finding> found;
+    Statement rows(database_.get(), "SELECT id, severity, verdict, oracle, summary, decides, site, site_name, image, "
+                                    "state, images FROM finding ORDER BY image");
+    while (rows.step())
+        found.push_back({.id = std::string(rows.text(0)),
+                         .severity = std::string(rows.text(1)),
+                         .verdict = std::string(rows.text(2)),
+                         .oracle = std::string(rows.text(3)),
+                         .summary = std::string(rows.text(4)),
+                         .decides = std::string(rows.text(5)),
+                         .site = static_cast<trace::SiteId>(rows.number(6)),
+                         .site_name = std::string(rows.text(7)),
+                         .image = rows.number(8),
+                         .state = std::string(rows.text(9)),
+                         .images = rows.number(10)});
+    return found;
+}
+
+std::uint64_t Results::disagreements()
+{
+    return static_cast<std::uint64_t>(database_.integer("SELECT count(*) FROM image WHERE disagreed"));
+}
+
+std::uint64_t Results::states()
+{
+    return static_cast<std::uint64_t>(database_.integer("SELECT count(*) FROM origin"));
+}
+
+} // namespace fencepost::test

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// RUN/results.db: every image once, its origins, its verdict, and the findings. results.sql says what
+// each column is.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "replayer/guest/pool/worker.h"
+#include "replayer/image/line_hash.h"
+#include "trace/database.h"
+
+namespace fencepost::test {
+
+struct ResultsSubject {
+    std::string trace;   // event digest
+    std::string oracles; // joined by commas
+};
+
+struct SessionStart {
+    std::string strategy;
+    std::string model;
+    std::string fences;
+    std::uint64_t seed = 1;
+    unsigned jobs = 1;
+    std::string guest;
+};
+
+struct SessionEnd {
+    std::string stop;
+    double seconds = 0;
+    std::uint64_t generated = 0;
+    std::uint64_t tested = 0;
+};
+
+struct Finding {
+    std::string id = {};
+    std::string severity = "bug";
+    std::string verdict = {};
+    std::string oracle = {};
+    std::string summary = {};
+    std::string decides = {};
+    trace::SiteId site = 0;
+    std::string site_name = {};
+    std::uint64_t image = 0;
+    std::string state = {};
+    std::uint64_t images = 0;
+};
+
+// For one thread. Everything is in one transaction until commit().
+class Results {
+public:
+    // Made if it is not there. One that is about another trace or other oracles is an Error(usage).
+    Results(const std::filesystem::path &path, const ResultsSubject &subject);
+
+    void begin_session(const SessionStart &start);
+    void end_session(const SessionEnd &end);
+
+    struct Seen {
+        std::uint64_t number = 0;
+        bool untested = false; // no verdict, or an infra_error of an earlier session
+    };
+    Seen see(const image::Hash128 &identity, std::uint64_t expectation);
+    void add_origin(std::uint64_t image, std::uint64_t seq, std::string_view state, bool architectural);
+
+    // `finding`: empty for a pass and an infra_error.
+    void put_outcome(const guest::Outcome &outcome, std::string_view finding);
+    // A new one, or one more image of a known one.
+    void put_finding(const Finding &finding);
+    void commit();
+
+    // Of all sessions.
+    std::map<std::string, std::uint64_t> verdicts();
+    std::vector<Finding> findings(); // in the order of their first images
+    std::uint64_t disagreements();
+    std::uint64_t states();
+
+private:
+    void prepare(const ResultsSubject &subject);
+
+    trace::Database database_;
+    std::optional<trace::Statement> find_;
+    std::optional<trace::Statement> add_;
+    std::optional<trace::Statement> origin_;
+    std::optional<trace::Statement> verdict_;
+    std::optional<trace::Statement> evidence_;
+    std::int64_t session_ = 0;
+};
+
+} // namespace fencepost::test

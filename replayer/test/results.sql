@@ -1,0 +1,77 @@
+-- What testing a run has said so far (RUN/results.db). Rows only ever come to be or get their verdict; a
+-- transaction holds whole verdicts, so a process that is killed loses the last second and nothing else.
+
+-- What the verdicts are about; other trace or other oracles, other file.
+CREATE TABLE about (
+    name TEXT PRIMARY KEY,  -- trace: its event digest; oracles: their names, joined by commas
+    value TEXT NOT NULL
+) WITHOUT ROWID;
+
+-- One for each time `fencepost test` worked on the run.
+CREATE TABLE session (
+    number INTEGER PRIMARY KEY,
+    started TEXT NOT NULL,      -- UTC
+    strategy TEXT NOT NULL,     -- as given
+    model TEXT NOT NULL,
+    fences TEXT NOT NULL,
+    seed INTEGER NOT NULL,      -- of random states and of the passes that were confirmed
+    jobs INTEGER NOT NULL,
+    guest TEXT NOT NULL,        -- backend, accelerator, kernel release
+    stop TEXT,                  -- end, limit, time, interrupted; NULL: killed, or still running
+    seconds REAL,               -- that it took
+    generated INTEGER,          -- states that the strategies gave
+    tested INTEGER              -- images that got a verdict
+);
+
+-- Each crash image once for each thing that may be expected of it.
+CREATE TABLE image (
+    number INTEGER PRIMARY KEY, -- from 1, in the order in which they were first seen
+    identity BLOB NOT NULL,     -- 16 bytes: the sum of its lines' hashes, low half first
+    expectation INTEGER NOT NULL, -- same number: same legal outcomes (what the workload had promised)
+    session INTEGER,            -- that gave the verdict
+    verdict TEXT,               -- pass, inconsistent, recovery_failed, guest_hang, guest_crash, infra_error; NULL: none yet
+    confirmed INTEGER,          -- 1: a freshly restored guest was asked too, and said the same
+    disagreed INTEGER,          -- 1: it said another thing, so the verdict is infra_error
+    lost_guests INTEGER,        -- that the image cost
+    finding TEXT,               -- finding.id
+    judge_seconds REAL,         -- in guests and oracles, with what was tried again and confirmed
+    oracle_seconds REAL,        -- of the judgement that counts: in programs on the host
+    harness_seconds REAL,       -- patching PM and undoing what guests wrote
+    restore_seconds REAL,       -- restoring guests
+    UNIQUE (identity, expectation)
+);
+
+-- Every state that gave the image.
+CREATE TABLE origin (
+    image INTEGER NOT NULL,     -- image.number
+    seq INTEGER NOT NULL,       -- the event before which power fails
+    state TEXT NOT NULL,        -- its id, for `fencepost states --show`
+    architectural INTEGER NOT NULL, -- 0: legal only as long as locked instructions do not count as fences
+    PRIMARY KEY (image, state)
+) WITHOUT ROWID;
+
+-- What oracles said, where it was not a pass.
+CREATE TABLE evidence (
+    image INTEGER NOT NULL,     -- image.number
+    oracle TEXT NOT NULL,       -- "guest": the guest was lost; "harness": our own doubt
+    verdict TEXT NOT NULL,
+    summary TEXT NOT NULL,      -- the same whenever the same thing is wrong
+    details TEXT NOT NULL       -- JSON
+);
+
+-- Failing images with the same summary, and the same store whose absence or presence decides.
+CREATE TABLE finding (
+    id TEXT PRIMARY KEY,        -- the same for the same finding in another run; the directory below findings/
+    severity TEXT NOT NULL,     -- bug; warning: each of its states relies on an incidental locked instruction
+    verdict TEXT NOT NULL,
+    oracle TEXT NOT NULL,
+    summary TEXT NOT NULL,
+    decides TEXT NOT NULL,      -- absent: a store of the site is missing in each; present: the last store is there
+    site INTEGER NOT NULL,      -- of the trace; 0: unknown
+    site_name TEXT NOT NULL,
+    image INTEGER NOT NULL,     -- the first one
+    state TEXT NOT NULL,        -- its first origin
+    images INTEGER NOT NULL     -- how many
+);
+CREATE INDEX image_finding ON image (finding) WHERE finding IS NOT NULL;
+CREATE INDEX evidence_image ON evidence (image);

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// See test_run.h. One thread walks the trace, makes images and writes the results; the workers have theirs.
+#include "replayer/test/test_run.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+
+#include "base/error.h"
+#include "base/interrupt.h"
+#include "replayer/guest/pool/worker_pool.h"
+#include "replayer/image/image_stream.h"
+#include "replayer/states/legality.h"
+#include "replayer/states/missing.h"
+#include "replayer/test/finding_files.h"
+#include "replayer/test/grouping.h"
+#include "replayer/test/pm_place.h"
+#include "trace/code_names.h"
+
+namespace fencepost::test {
+
+namespace fs = std::filesystem;
+using oracle::Verdict;
+
+namespace {
+
+constexpr double kSecondsPerCommit = 1;
+constexpr std::chrono::milliseconds kWaitStep(100);
+
+// What is kept of a state until its image has a verdict.
+struct Pending {
+    std::string state;
+    bool architectural = true;
+    Suspects suspects;
+};
+
+class TestWalk : public states::StateListener {
+public:
+    TestWalk(const record::RunFiles &run, const trace::TraceReader &reader, const image::InitialImage &initial,
+             const guest::WorkerPlan &plan, const TestOptions &options, Results &results,
+             const std::function<void(const TestProgress &)> &progress)
+        : run_(run), reader_(reader), options_(options), results_(results), progress_(progress), names_(reader),
+          images_(initial), stream_(images_), legality_(options.walk.model), judge_(plan.judge),
+          grouping_(results.findings()), pool_(plan, options.jobs, stream_.first())
+    {
+        stream_.forget_first();
+        for (const Finding &finding : results.findings())
+            findings_.insert(finding.id);
+    }
+
+    void set_walk(const states::StateWalk &walk) { walk_ = &walk; }
+
+    void event(std::uint64_t seq, const trace::Event &event, std::span<const std::byte> wide_values,
+               const model::InFlight &in_flight) override
+    {
+        images_.event(event, wide_values, in_flight);
+        legality_.event(seq, event, wide_values);
+        if (event.is_store()) {
+            last_store_ = event.site;
+            last_stack_ = event.stack;
+        }
+    }
+
+    void crash_point(const states::CrashPoint &, const states::ItemTable *items,
+                     const model::InFlight &in_flight) override
+    {
+        images_.crash_point(items, in_flight);
+        legality_.crash_point(in_flight);
+        in_flight_ = &in_flight;
+    }
+
+    bool state(const states::State &state) override;
+
+    // After the walk.
+    void finish();
+    // Instead of the rest of it.
+    void stop();
+
+    TestReport &report() { return report_; }
+
+private:
+    void collect();
+    void settle(const guest::Outcome &outcome);
+    std::string file_finding(const guest::Outcome &outcome, const Pending &pending);
+    bool wants_confirmation(const image::Hash128 &identity) const;
+    void show_progress();
+    std::optional<double> seconds_left() const;
+
+    const record::RunFiles &run_;
+    const trace::TraceReader &reader_;
+    const TestOptions &options_;
+    Results &results_;
+    const std::function<void(const TestProgress &)> &progress_;
+    trace::CodeNames names_;
+    const states::StateWalk *walk_ = nullptr;
+    image::StateImages images_;
+    image::ImageStream stream_;
+    states::Legality legality_;
+    const model::InFlight *in_flight_ = nullptr;
+    trace::SiteId last_store_ = 0;
+    trace::StackId last_stack_ = 0;
+    oracle::Judge &judge_;
+    Grouping grouping_;
+    std::set<std::string> findings_; // ids
+    std::unordered_map<std::uint64_t, Pending> pending_; // by image
+    std::uint64_t submitted_ = 0;
+    std::uint64_t first_seq_ = 0; // of the first image that was submitted
+    std::uint64_t seq_ = 0;       // of the latest
+    TestReport report_;
+    Stopwatch watch_;
+    Stopwatch since_commit_;
+    guest::WorkerPool pool_; // last: its threads use the rest
+};
+
+bool TestWalk::wants_confirmation(const image::Hash128 &identity) const
+{
+    // From the identity, so that the same images are chosen however the test is cut into sessions.
+    const std::uint64_t drawn = (identity.low ^ options_.walk.seed * 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u;
+    return static_cast<double>(drawn >> 11) * 0x1p-53 < options_.confirm;
+}
+
+bool TestWalk::state(const states::State &state)
+{
+    const image::Hash128 identity = images_.hash(state);
+    const auto seen = results_.see(identity, judge_.expectation(state.point.seq));
+    const bool architectural = options_.walk.fences == model::FenceRule::architectural ||
+                               legality_.legal_architecturally(state);
+    const std::string id = states::text_of(walk_->id_of(state));
+    results_.add_origin(seen.number, state.point.seq, id, architectural);
+    if (!seen.untested || pending_.contains(seen.number)) {
+        ++report_.known;
+        stream_.skip();
+        if (since_commit_.seconds() >= kSecondsPerCommit)
+            collect();
+        return true;
+    }
+    if (options_.duration && watch_.seconds() >= static_cast<double>(options_.duration->count())) {
+        report_.stop = TestStop::time;
+        return false;
+    }
+    if (submitted_ == options_.limit) {
+        report_.stop = TestStop::limit;
+        return false;
+    }
+    pending_[seen.number] = {id, architectural, {missing_stores(state, *in_flight_), last_store_, last_stack_}};
+    if (submitted_++ == 0)
+        first_seq_ = state.point.seq;
+    seq_ = state.point.seq;
+    guest::Assignment assignment;
+    assignment.image = seen.number;
+    assignment.content = stream_.take(state);
+    assignment.crash_seq = state.point.seq;
+    assignment.confirm_pass = wants_confirmation(identity);
+    pool_.submit(std::move(assignment));
+    collect();
+    return true;
+}
+
+void TestWalk::collect()
+{
+    for (const guest::Outcome &outcome : pool_.take_finished())
+        settle(outcome);
+    if (since_commit_.seconds() >= kSecondsPerCommit) {
+        results_.commit();
+        since_commit_ = {};
+        show_progress();
+    }
+}
+
+void TestWalk::settle(const guest::Outcome &outcome)
+{
+    const auto pending = pending_.find(outcome.image);
+    CHECK(pending != pending_.end(), "an outcome of an image that was submitted");
+    const Verdict verdict = outcome.judgement.verdict;
+    const bool fails = verdict != Verdict::pass && verdict != Verdict::infra_error;
+    results_.put_outcome(outcome, fails ? file_finding(outcome, pending->second) : "");
+    pending_.erase(pending);
+    ++report_.tested;
+    ++report_.verdicts[to_string(verdict)];
+    report_.confirmed += outcome.confirmed && !outcome.disagreed;
+    report_.judge_seconds += outcome.judge_seconds;
+    report_.oracle_seconds += outcome.judgement.oracle_seconds;
+    report_.restore_seconds += outcome.restore_seconds;
+    report_.patch_seconds += outcome.patch_seconds;
+}
+
+std::string TestWalk::file_finding(const guest::Outcome &outcome, const Pending &pending)
+{
+    Finding finding = grouping_.place(deciding_evidence(outcome.judgement), pending.suspects);
+    const bool is_new = finding.id.empty();
+    if (is_new) {
+        finding.severity = pending.architectural ? "bug" : "warning";
+        finding.site_name = names_.site(finding.site);
+        finding.id = finding_id(finding);
+        finding.image = outcome.image;
+        finding.state = pending.state;
+        grouping_.add(finding);
+        // Sites of one source line can have one name, and then they are one finding.
+        if (findings_.insert(finding.id).second) {
+            const trace::StackId stack = pending.suspects.missing.empty() ? pending.suspects.last_stack
+                                                                          : pending.suspects.missing.front().stack;
+            write_finding(run_.findings(), reader_, finding, outcome.judgement, names_.stack(stack));
+        }
+    }
+    results_.put_finding(finding);
+    return finding.id;
+}
+
+void TestWalk::finish()
+{
+    pool_.close();
+    while (!pool_.done()) {
+        throw_if_interrupted();
+        pool_.wait_finished(kWaitStep);
+        collect();
+    }
+    report_.seconds = watch_.seconds();
+    report_.workers = pool_.counts();
+    results_.commit();
+    show_progress();
+}
+
+void TestWalk::stop()
+{
+    pool_.stop();
+    report_.seconds = watch_.seconds();
+    collect();
+}
+
+std::optional<double> TestWalk::seconds_left() const
+{
+    if (report_.tested == 0)
+        return std::nullopt;
+    const double elapsed = watch_.seconds();
+    const double rate = static_cast<double>(report_.tested) / elapsed;
+    std::optional<double> left;
+    const auto at_most = [&](double seconds) { left = left ? std::min(*left, seconds) : seconds; };
+    if (options_.limit != UINT64_MAX)
+        at_most(static_cast<double>(options_.limit - report_.tested) / rate);
+    if (options_.duration)
+        at_most(std::max(0.0, static_cast<double>(options_.duration->count()) - elapsed));
+    // States are spread over the trace more or less evenly; what is left of it is the best guess.
+    if (seq_ > first_seq_)
+        at_most(elapsed * static_cast<double>(reader_.event_count() - seq_) / static_cast<double>(seq_ - first_seq_));
+    return left;
+}
+
+void TestWalk::show_progress()
+{
+    if (!progress_)
+        return;
+    const auto infra = report_.verdicts.find(to_string(Verdict::infra_error));
+    progress_({report_.tested, findings_.size(), infra == report_.verdicts.end() ? 0 : infra->second, watch_.seconds(),
+               seconds_left()});
+}
+
+void forget_results(const record::RunFiles &run)
+{
+    std::error_code error;
+    for (const fs::path &path : {run.results(), fs::path(run.results().string() + "-journal")})
+        fs::remove(path, error);
+    fs::remove_all(run.findings(), error);
+    if (error)
+        fail_errno(fmt::format("cannot remove {}", run.findings().string()), error.value());
+}
+
+} // namespace
+
+bool TestReport::found_bugs() const
+{
+    for (const Finding &finding : findings)
+        if (finding.severity == "bug")
+            return true;
+    return false;
+}
+
+const char *to_string(TestStop stop)
+{
+    switch (stop) {
+    case TestStop::end:
+        return "end";
+    case TestStop::limit:
+        return "limit";
+    case TestStop::time:
+        return "time";
+    }
+    return "unknown";
+}
+
+TestReport test_run(const record::RunFiles &run, const TestGuest &guest, oracle::Judge &judge,
+                    const TestOptions &options, const std::function<void(const TestProgress &)> &progress)
+{
+    const trace::TraceReader reader(run.trace());
+    states::StateWalk walk(reader, options.walk);
+    if (options.restart)
+        forget_results(run);
+    Results results(run.results(), {reader.recording().event_digest, options.oracles});
+    results.begin_session({states::text_of(options.walk.strategies), std::string(name_of(options.walk.model)),
+                           std::string(name_of(options.walk.fences)), options.walk.seed, options.jobs,
+                           guest.describe()});
+    const image::InitialImage initial(reader);
+    const PmPlace place(guest.cache(), guest.source().config, options.jobs);
+    const guest::WorkerPlan plan = {guest.templates(), guest.source(), initial, judge, place.path(), options.always_fresh};
+    TestWalk listener(run, reader, initial, plan, options, results, progress);
+    listener.set_walk(walk);
+    TestReport &report = listener.report();
+    try {
+        report.walk = walk.run(listener);
+        listener.finish();
+    } catch (const Error &error) {
+        // What is finished is finished, whatever stopped the rest.
+        if (error.kind() == ErrorKind::interrupted || error.kind() == ErrorKind::guest) {
+            listener.stop();
+            results.end_session({error.kind() == ErrorKind::interrupted ? "interrupted" : "trouble", report.seconds,
+                                 report.walk.generated, report.tested});
+        }
+        throw;
+    }
+    results.end_session({to_string(report.stop), report.seconds, report.walk.generated, report.tested});
+    report.all_verdicts = results.verdicts();
+    report.disagreements = results.disagreements();
+    report.states = results.states();
+    report.findings = results.findings();
+    update_findings(run.findings(), report.findings);
+    return report;
+}
+
+} // namespace fencepost::test

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Tests the crash states of a run: makes images, has workers judge them, keeps what they say.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "replayer/oracle/judge.h"
+#include "replayer/record/run_directory.h"
+#include "replayer/states/state_walk.h"
+#include "replayer/test/results.h"
+#include "replayer/test/test_guest.h"
+
+namespace fencepost::test {
+
+struct TestOptions {
+    states::WalkOptions walk;
+    unsigned jobs = 1;
+    std::uint64_t limit = UINT64_MAX;                 // images
+    std::optional<std::chrono::seconds> duration = {};
+    double confirm = 0.02;                            // share of the passes that a fresh guest judges too
+    std::string oracles = {};                         // their names: verdicts of others are not mixed with theirs
+    bool restart = false;                             // forget earlier verdicts
+    bool always_fresh = false;                        // a restored guest for every image
+};
+
+struct TestProgress {
+    std::uint64_t tested = 0; // images, in this session
+    std::uint64_t findings = 0; // in all sessions
+    std::uint64_t infra_errors = 0;
+    double seconds = 0;
+    std::optional<double> seconds_left = {};
+};
+
+enum class TestStop { end, limit, time };
+
+struct TestReport {
+    states::WalkReport walk;
+    TestStop stop = TestStop::end;
+    // Of this session.
+    std::uint64_t tested = 0;
+    std::map<std::string, std::uint64_t> verdicts;
+    std::uint64_t confirmed = 0;
+    std::uint64_t known = 0; // states whose image had its verdict already
+    double seconds = 0;
+    double judge_seconds = 0;  // of all workers: in guests and oracles
+    double oracle_seconds = 0; // the programs on the host among it
+    double restore_seconds = 0;
+    double patch_seconds = 0;
+    guest::WorkerCounts workers;
+    // Of all sessions.
+    std::map<std::string, std::uint64_t> all_verdicts;
+    std::uint64_t disagreements = 0;
+    std::uint64_t states = 0;
+    std::vector<Finding> findings;
+
+    bool found_bugs() const;
+};
+
+const char *to_string(TestStop stop);
+
+// Throws for trouble of the machine and for interrupts; what was judged until then is kept, and the next
+// call goes on from there.
+TestReport test_run(const record::RunFiles &run, const TestGuest &guest, oracle::Judge &judge,
+                    const TestOptions &options, const std::function<void(const TestProgress &)> &progress);
+
+} // namespace fencepost::test

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Workers whose guests crash, hang, reboot, talk nonsense or die: each costs one image, and none of it is a pass.
+#include <atomic>
+#include <csignal>
+#include <cstring>
+#include <map>
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "replayer/guest/pool/worker_pool.h"
+#include "tests/guest/world.h"
+
+namespace fencepost::guest {
+namespace {
+
+using oracle::Judgement;
+using oracle::Subject;
+using oracle::Verdict;
+
+GuestConfig small_guest()
+{
+    GuestConfig config;
+    config.pm = {{.size = 32 << 20}};
+    return config;
+}
+
+// Does what the test says, by the image's crash_seq; others are mounted, written to and unmounted.
+class ScriptedJudge : public oracle::Judge {
+public:
+    using Act = std::function<Judgement(const Subject &, unsigned times)>;
+
+    void on(std::uint64_t seq, Act act) { acts_[seq] = std::move(act); }
+
+    Judgement judge(const Subject &subject) override
+    {
+        unsigned times = 0;
+        {
+            const std::lock_guard guard(mutex_);
+            times = ++times_[subject.crash_seq];
+            ++judged_;
+        }
+        const auto act = acts_.find(subject.crash_seq);
+        return act == acts_.end() ? use_file_system(subject) : act->second(subject, times);
+    }
+    void prepare(Guest &) override { ++prepared; }
+
+    static Judgement use_file_system(const Subject &subject)
+    {
+        subject.guest.with_agent([&](AgentClient &agent) {
+            EXPECT_TRUE(agent.mount({"/dev/pmem0", "/mnt/pm", "ext4", "dax"}, soon()));
+            EXPECT_TRUE(agent.write_whole_file("/mnt/pm/file", std::string(20000, 'x'), 0644, soon()));
+            EXPECT_TRUE(agent.unmount("/mnt/pm", soon()));
+        });
+        return {};
+    }
+
+    unsigned judged() const { return judged_; }
+
+    std::atomic<unsigned> prepared = 0;
+
+private:
+    std::mutex mutex_;
+    std::map<std::uint64_t, Act> acts_;
+    std::map<std::uint64_t, unsigned> times_;
+    unsigned judged_ = 0;
+};
+
+void run_and_wait(const Subject &subject, const std::vector<std::string> &argv, Deadline deadline = soon())
+{
+    subject.guest.with_agent([&](AgentClient &agent) {
+        RunRequest request;
+        request.argv = argv;
+        agent.run(request, deadline);
+        for (;;)
+            agent.ping(deadline);
+    });
+}
+
+void kill_machine(const Subject &subject)
+{
+    syscall(SYS_pidfd_send_signal, subject.guest.machine().end_fd(), SIGKILL, nullptr, 0);
+    subject.guest.with_agent([&](AgentClient &agent) {
+        for (;;)
+            agent.ping(soon());
+    });
+}
+
+class PoolTest : public testing::Test {
+protected:
+    explicit PoolTest(const char *backend = "process") : world_(backend, small_guest())
+    {
+        const std::filesystem::path file = world_.new_pm_file();
+        make_file_system(file, small_guest().pm[0], "ext4");
+        bytes_ = read_file(file);
+        const trace::Region region = {
+            .id = 1, .name = "pmem0", .base = pm_base(small_guest(), 0), .size = bytes_.size(), .file = "pm0"};
+        const std::span<const std::byte> bytes[] = {std::as_bytes(std::span(bytes_))};
+        initial_.emplace(std::vector{region}, bytes);
+        first_line_ = region.base / 64;
+    }
+
+    // Image i has some bytes in the last pages that no other has; ext4 does not care.
+    Assignment assignment(std::uint64_t i)
+    {
+        auto step = std::make_shared<image::ImageStep>();
+        step->lines.push_back({.line = line_of(i % 7)});
+        std::memcpy(step->lines.back().bytes.data(), &i, sizeof i);
+        last_->next = step;
+        last_ = step;
+        Assignment made;
+        made.image = made.crash_seq = i;
+        made.content.step = step;
+        made.content.in_flight.push_back({.line = line_of(10 + i % 3)});
+        std::memcpy(made.content.in_flight.back().bytes.data(), &i, sizeof i);
+        return made;
+    }
+    // The file of image i, which was the i-th, from 1.
+    std::string expected(std::uint64_t i)
+    {
+        std::string bytes = bytes_;
+        for (std::uint64_t each = 1; each <= i; ++each)
+            put(bytes, line_of(each % 7), each);
+        put(bytes, line_of(10 + i % 3), i);
+        return bytes;
+    }
+
+    std::map<std::uint64_t, Outcome> test(std::uint64_t count, unsigned jobs = 1, bool confirm = false)
+    {
+        const WorkerPlan plan = {world_.store(), world_.source(), *initial_, judge_, directory_.path()};
+        WorkerPool pool(plan, jobs, first_);
+        std::map<std::uint64_t, Outcome> outcomes;
+        const auto collect = [&] {
+            for (Outcome &outcome : pool.take_finished())
+                EXPECT_TRUE(outcomes.emplace(outcome.image, outcome).second) << "twice: " << outcome.image;
+        };
+        for (std::uint64_t i = 1; i <= count; ++i) {
+            Assignment next = assignment(i);
+            next.confirm_pass = confirm;
+            pool.submit(std::move(next));
+            collect();
+        }
+        pool.close();
+        while (!pool.done()) {
+            pool.wait_finished(std::chrono::seconds(1));
+            collect();
+        }
+        counts_ = pool.counts();
+        EXPECT_EQ(outcomes.size(), count) << "an image was lost";
+        EXPECT_EQ(counts_.failed_audits, 0u);
+        return outcomes;
+    }
+
+    const image::InitialImage &initial() const { return *initial_; }
+    const std::filesystem::path &directory() const { return directory_.path(); }
+    const std::shared_ptr<const image::ImageStep> &first() const { return first_; }
+
+    World world_;
+    ScriptedJudge judge_;
+    WorkerCounts counts_;
+
+private:
+    std::uint64_t line_of(std::uint64_t slot) const { return first_line_ + (bytes_.size() - 65536 + slot * 4096) / 64; }
+    void put(std::string &bytes, std::uint64_t line, std::uint64_t value) const
+    {
+        std::string content(64, '\0');
+        std::memcpy(content.data(), &value, sizeof value);
+        bytes.replace((line - first_line_) * 64, 64, content);
+    }
+
+    const TemporaryDirectory directory_{"/dev/shm", "fp-pool-"};
+    std::string bytes_;
+    std::uint64_t first_line_ = 0;
+    std::optional<image::InitialImage> initial_;
+    std::shared_ptr<const image::ImageStep> first_ = std::make_shared<image::ImageStep>();
+    std::shared_ptr<const image::ImageStep> last_ = first_;
+};
+
+TEST_F(PoolTest, EveryImageIsWhatItShouldBeAfterAllThatGuestsWrote)
+{
+    std::atomic<unsigned> compared = 0;
+    for (std::uint64_t i = 1; i <= 20; ++i)
+        judge_.on(i, [&, i](const Subject &subject, unsigned) {
+            EXPECT_TRUE(read_file(subject.pm_files[0]) == expected(i)) << "image " << i;
+            ++compared;
+            return ScriptedJudge::use_file_system(subject);
+        });
+    for (const auto &[image, outcome] : test(20, 2, true)) {
+        EXPECT_EQ(outcome.judgement.verdict, Verdict::pass);
+        EXPECT_TRUE(outcome.confirmed);
+        EXPECT_FALSE(outcome.disagreed);
+    }
+    EXPECT_EQ(compared, 40u);
+    EXPECT_EQ(judge_.prepared, counts_.restores);
+    EXPECT_EQ(counts_.pm.full_compares, 0u) << "the kernel did not tell what guests touched";
+}
+
+// What an oracle said about the image is kept as evidence, so only the verdicts are looked at here.
+TEST_F(PoolTest, GuestsThatEndCostOneImage)
+{
+    judge_.on(2, [](const Subject &subject, unsigned) -> Judgement {
+        run_and_wait(subject, {"sh", "-c", "echo c > /proc/sysrq-trigger"});
+        return {};
+    });
+    judge_.on(4, [](const Subject &subject, unsigned) -> Judgement {
+        run_and_wait(subject, {"sh", "-c", "while :; do :; done"}, Deadline::after(std::chrono::seconds(1)));
+        return {};
+    });
+    judge_.on(6, [](const Subject &subject, unsigned) -> Judgement {
+        run_and_wait(subject, {"reboot", "-f"});
+        return {};
+    });
+    judge_.on(8, [](const Subject &subject, unsigned) -> Judgement {
+        subject.guest.with_agent([&](AgentClient &agent) {
+            EXPECT_TRUE(agent.write_whole_file("/tmp/garbage", read_file(CHANNEL_GARBAGE), 0755, soon()));
+        });
+        run_and_wait(subject, {"/tmp/garbage"});
+        return {};
+    });
+    judge_.on(10, [](const Subject &subject, unsigned times) -> Judgement {
+        if (times == 1)
+            kill_machine(subject);
+        return ScriptedJudge::use_file_system(subject);
+    });
+    judge_.on(12, [](const Subject &subject, unsigned) -> Judgement {
+        kill_machine(subject);
+        return {};
+    });
+    const auto outcomes = test(13);
+    const std::map<std::uint64_t, Verdict> wanted = {{2, Verdict::guest_crash}, {4, Verdict::guest_hang},
+                                                     {6, Verdict::guest_crash}, {8, Verdict::infra_error},
+                                                     {12, Verdict::infra_error}};
+    for (const auto &[image, outcome] : outcomes) {
+        const auto known = wanted.find(image);
+        EXPECT_STREQ(to_string(outcome.judgement.verdict),
+                     to_string(known == wanted.end() ? Verdict::pass : known->second))
+            << "image " << image;
+        EXPECT_EQ(outcome.lost_guests, known != wanted.end() ? 2u : image == 10 ? 1u : 0u) << "image " << image;
+        EXPECT_EQ(outcome.judgement.evidence.empty(), known == wanted.end()) << "image " << image;
+    }
+    EXPECT_EQ(counts_.lost_guests, 11u);
+}
+
+TEST_F(PoolTest, AVerdictThatAFreshGuestDoesNotShareIsAnInfraError)
+{
+    judge_.on(2, [](const Subject &, unsigned times) {
+        Judgement said;
+        if (times == 1) {
+            said.verdict = Verdict::inconsistent;
+            said.evidence.push_back({"test", Verdict::inconsistent, "only once", {}});
+        }
+        return said;
+    });
+    judge_.on(3, [](const Subject &, unsigned) {
+        Judgement said;
+        said.verdict = Verdict::recovery_failed;
+        said.evidence.push_back({"test", Verdict::recovery_failed, "always", {}});
+        return said;
+    });
+    // A crash that does not come again is not a pass either.
+    judge_.on(4, [](const Subject &subject, unsigned times) -> Judgement {
+        if (times == 1)
+            run_and_wait(subject, {"reboot", "-f"});
+        return {};
+    });
+    const auto outcomes = test(5);
+    EXPECT_EQ(outcomes.at(1).judgement.verdict, Verdict::pass);
+    EXPECT_EQ(outcomes.at(2).judgement.verdict, Verdict::infra_error);
+    EXPECT_TRUE(outcomes.at(2).disagreed);
+    EXPECT_EQ(outcomes.at(3).judgement.verdict, Verdict::recovery_failed);
+    EXPECT_TRUE(outcomes.at(3).confirmed);
+    EXPECT_EQ(outcomes.at(4).judgement.verdict, Verdict::infra_error);
+    EXPECT_TRUE(outcomes.at(4).disagreed);
+    EXPECT_EQ(outcomes.at(5).judgement.verdict, Verdict::pass);
+}
+
+// Somebody writes to PM behind the worker's back: verdicts that it may have spoilt are taken back.
+TEST_F(PoolTest, PmThatOthersWroteToDiscreditsWhatWasTestedOnIt)
+{
+    judge_.on(2, [](const Subject &subject, unsigned) {
+        const Fd file = open_file(subject.pm_files[0], O_RDWR);
+        const char bytes[] = "not the guest's";
+        EXPECT_EQ(pwrite(file.get(), bytes, sizeof bytes, 20 << 20), ssize_t{sizeof bytes});
+        return Judgement{};
+    });
+    const WorkerPlan plan = {world_.store(), world_.source(), initial(), judge_, directory()};
+    WorkerPool pool(plan, 1, first());
+    for (std::uint64_t i = 1; i <= 3; ++i)
+        pool.submit(assignment(i));
+    pool.close();
+    unsigned doubtful = 0;
+    while (!pool.done()) {
+        pool.wait_finished(std::chrono::seconds(1));
+        for (const Outcome &outcome : pool.take_finished())
+            doubtful += outcome.judgement.verdict == Verdict::infra_error;
+    }
+    EXPECT_GE(doubtful, 2u);
+    EXPECT_EQ(pool.counts().failed_audits, 1u);
+}
+
+TEST_F(PoolTest, TroubleOfTheMachineStopsThePoolWithItsWords)
+{
+    judge_.on(3, [](const Subject &, unsigned) -> Judgement { fail(ErrorKind::io, "the disk is full"); });
+    try {
+        test(50);
+        FAIL() << "nothing stopped it";
+    } catch (const Error &error) {
+        EXPECT_STREQ(error.what(), "the disk is full");
+    }
+}
+
+class LibvirtPoolTest : public PoolTest {
+protected:
+    LibvirtPoolTest() : PoolTest("libvirt") {}
+};
+
+TEST_F(LibvirtPoolTest, WorksAndReplacesLostGuests)
+{
+    judge_.on(3, [](const Subject &subject, unsigned) -> Judgement {
+        run_and_wait(subject, {"reboot", "-f"});
+        return {};
+    });
+    judge_.on(5, [](const Subject &subject, unsigned times) -> Judgement {
+        if (times == 1)
+            kill_machine(subject);
+        return ScriptedJudge::use_file_system(subject);
+    });
+    for (const auto &[image, outcome] : test(8, 2))
+        EXPECT_STREQ(to_string(outcome.judgement.verdict), image == 3 ? "guest_crash" : "pass") << image;
+    EXPECT_EQ(counts_.pm.full_compares, 0u);
+}
+
+} // namespace
+} // namespace fencepost::guest

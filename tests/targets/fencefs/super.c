@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Mounting, with recovery; the module itself. */
+#include <linux/bitmap.h>
+#include <linux/fs_context.h>
+#include <linux/fs_parser.h>
+#include <linux/module.h>
+#include <linux/pfn_t.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/statfs.h>
+
+#include "fencefs.h"
+
+static char *bug = "none";
+module_param(bug, charp, 0444);
+MODULE_PARM_DESC(bug, "which variant to be; a mount's own option `bug` goes before it");
+
+static const char *const bug_names[BUG_count] = {
+    [BUG_none] = "none",
+#define FENCEFS_BUG(name) [BUG_##name] = #name,
+    FENCEFS_BUGS(FENCEFS_BUG)
+#undef FENCEFS_BUG
+};
+
+static int variant_named(const char *name)
+{
+    int i;
+
+    for (i = 0; i < BUG_count; i++)
+        if (!strcmp(bug_names[i], name))
+            return i;
+    pr_err("fencefs: there is no variant '%s'\n", name);
+    return -EINVAL;
+}
+
+static void set_state(struct fencefs *fs, u64 state)
+{
+    WRITE_ONCE(fs->super->state, state);
+    fencefs_flush(&fs->super->state, sizeof(pm_word));
+    fencefs_fence();
+}
+
+static int find_pm(struct fencefs *fs, struct super_block *sb)
+{
+    const long pages = bdev_nr_bytes(sb->s_bdev) / PAGE_SIZE;
+
+    fs->dax = fs_dax_get_by_bdev(sb->s_bdev, &fs->dax_offset, fs, NULL);
+    if (!fs->dax) {
+        pr_err("fencefs: %s has no DAX\n", sb->s_id);
+        return -ENODEV;
+    }
+    if (dax_direct_access(fs->dax, fs->dax_offset / PAGE_SIZE, pages, DAX_ACCESS, &fs->pm, NULL) < pages) {
+        pr_err("fencefs: %s is not one piece of memory\n", sb->s_id);
+        return -EIO;
+    }
+    fs->super = fs->pm;
+    return 0;
+}
+
+static int read_super(struct fencefs *fs, struct super_block *sb)
+{
+    const struct fencefs_super *super = fs->super;
+    const u64 table_blocks = DIV_ROUND_UP(super->inodes * sizeof(struct fencefs_inode), FENCEFS_BLOCK);
+
+    if (super->magic != FENCEFS_MAGIC || super->version != FENCEFS_VERSION) {
+        pr_err("fencefs: there is none on %s\n", sb->s_id);
+        return -EINVAL;
+    }
+    if (super->blocks > bdev_nr_bytes(sb->s_bdev) / FENCEFS_BLOCK || super->inodes > FENCEFS_MAX_INODES ||
+        super->journal_block != 1 || super->journal_blocks != FENCEFS_JOURNAL_BLOCKS ||
+        super->table_block != 1 + FENCEFS_JOURNAL_BLOCKS || super->data_block != super->table_block + table_blocks ||
+        super->data_block >= super->blocks)
+        return -EUCLEAN;
+    fs->blocks = super->blocks;
+    fs->inodes = super->inodes;
+    fs->data_block = super->data_block;
+    fs->journal = block_address(fs, super->journal_block);
+    fs->table = block_address(fs, super->table_block);
+    return 0;
+}
+
+static int recover(struct fencefs *fs)
+{
+    int error = fencefs_replay(fs);
+
+    if (error)
+        return error;
+    fs->block_map = bitmap_zalloc(fs->blocks, GFP_KERNEL);
+    fs->inode_map = bitmap_zalloc(fs->inodes, GFP_KERNEL);
+    if (!fs->block_map || !fs->inode_map)
+        return -ENOMEM;
+    fs->free_blocks = fs->blocks - fs->data_block;
+    fs->free_inodes = fs->inodes - FENCEFS_ROOT;
+    return fencefs_scan(fs);
+}
+
+static void fencefs_put_super(struct super_block *sb)
+{
+    struct fencefs *fs = fencefs_of(sb);
+
+    if (!fs)
+        return;
+    if (fs->mounted)
+        set_state(fs, FENCEFS_CLEAN);
+    bitmap_free(fs->block_map);
+    bitmap_free(fs->inode_map);
+    fencefs_journal_free(fs);
+    fs_put_dax(fs->dax, fs);
+    kfree(fs);
+    sb->s_fs_info = NULL;
+}
+
+static int fencefs_statfs(struct dentry *dentry, struct kstatfs *stat)
+{
+    struct fencefs *fs = fencefs_of(dentry->d_sb);
+
+    stat->f_type = FENCEFS_MAGIC & 0xffffffff;
+    stat->f_bsize = FENCEFS_BLOCK;
+    stat->f_blocks = fs->blocks - fs->data_block;
+    stat->f_bfree = stat->f_bavail = fs->free_blocks;
+    stat->f_files = fs->inodes - FENCEFS_ROOT;
+    stat->f_ffree = fs->free_inodes;
+    stat->f_namelen = FENCEFS_MAX_NAME;
+    return 0;
+}
+
+static int fencefs_show_options(struct seq_file *out, struct dentry *root)
+{
+    seq_puts(out, ",dax");
+    if (fencefs_of(root->d_sb)->bug != BUG_none)
+        seq_printf(out, ",bug=%s", bug_names[fencefs_of(root->d_sb)->bug]);
+    return 0;
+}
+
+static const struct super_operations super_operations = {
+    .evict_inode = fencefs_evict,
+    .free_inode = fencefs_free_inode,
+    .put_super = fencefs_put_super,
+    .statfs = fencefs_statfs,
+    .show_options = fencefs_show_options,
+    .drop_inode = generic_drop_inode,
+};
+
+static int fill_super(struct super_block *sb, struct fs_context *context)
+{
+    struct fencefs *fs = kzalloc(sizeof(*fs), GFP_KERNEL);
+    struct inode *root;
+    int error;
+
+    if (!fs)
+        return -ENOMEM;
+    fs->sb = sb;
+    fs->bug = (enum fencefs_bug)(unsigned long)context->fs_private;
+    spin_lock_init(&fs->map_lock);
+    sb->s_fs_info = fs;
+    sb->s_op = &super_operations;
+    sb->s_magic = FENCEFS_MAGIC & 0xffffffff;
+    sb->s_maxbytes = FENCEFS_MAX_BLOCKS * FENCEFS_BLOCK;
+    sb->s_time_gran = 1;
+    sb->s_flags |= SB_NOATIME;
+    sb_set_blocksize(sb, FENCEFS_BLOCK);
+    error = fencefs_journal_make(fs);
+    if (!error)
+        error = find_pm(fs, sb);
+    if (!error)
+        error = read_super(fs, sb);
+    if (!error)
+        error = recover(fs);
+    if (error == -EUCLEAN)
+        pr_err("fencefs: %s is damaged\n", sb->s_id);
+    if (error)
+        goto fail;
+    root = fencefs_iget(sb, FENCEFS_ROOT);
+    if (IS_ERR(root)) {
+        error = PTR_ERR(root);
+        goto fail;
+    }
+    sb->s_root = d_make_root(root);
+    error = sb->s_root ? 0 : -ENOMEM;
+    if (error)
+        goto fail;
+    set_state(fs, FENCEFS_IN_USE);
+    fs->mounted = true;
+    return 0;
+fail:
+    fencefs_put_super(sb);
+    return error;
+}
+
+enum option { OPTION_dax, OPTION_bug };
+
+static const struct fs_parameter_spec parameters[] = {
+    fsparam_flag("dax", OPTION_dax),
+    fsparam_string("bug", OPTION_bug),
+    {},
+};
+
+static int parse_parameter(struct fs_context *context, struct fs_parameter *parameter)
+{
+    struct fs_parse_result result;
+    int found = fs_parse(context, parameters, parameter, &result);
+
+    if (found < 0 || found == OPTION_dax)
+        return found < 0 ? found : 0;
+    found = variant_named(parameter->string);
+    if (found < 0)
+        return found;
+    context->fs_private = (void *)(unsigned long)found;
+    return 0;
+}
+
+static int get_tree(struct fs_context *context)
+{
+    return get_tree_bdev(context, fill_super);
+}
+
+/* Options of a remount are passed over: the variant stays what it is. */
+static int reconfigure(struct fs_context *context)
+{
+    return 0;
+}
+
+static const struct fs_context_operations context_operations = {
+    .parse_param = parse_parameter,
+    .get_tree = get_tree,
+    .reconfigure = reconfigure,
+};
+
+static int init_fs_context(struct fs_context *context)
+{
+    const int variant = variant_named(bug);
+
+    if (variant < 0)
+        return variant;
+    context->fs_private = (void *)(unsigned long)variant;
+    context->ops = &context_operations;
+    return 0;
+}
+
+static struct file_system_type type = {
+    .owner = THIS_MODULE,
+    .name = "fencefs",
+    .fs_flags = FS_REQUIRES_DEV,
+    .init_fs_context = init_fs_context,
+    .parameters = parameters,
+    .kill_sb = kill_block_super,
+};
+
+static int __init fencefs_init(void)
+{
+    const int variant = variant_named(bug);
+
+    return variant < 0 ? variant : register_filesystem(&type);
+}
+
+static void __exit fencefs_exit(void)
+{
+    unregister_filesystem(&type);
+}
+
+module_init(fencefs_init);
+module_exit(fencefs_exit);
+MODULE_LICENSE("GPL");
+MODULE_ALIAS_FS("fencefs");
+MODULE_DESCRIPTION("A small file system for persistent memory, right or wrong as asked");

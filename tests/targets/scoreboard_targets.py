@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The targets: their tables, the specs of their rows, and what must be built before they can run."""
+import dataclasses
+import hashlib
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import tomllib
+
+HERE = pathlib.Path(__file__).resolve().parent
+FENCEFS = HERE / "fencefs"
+PROGRAMS = HERE / "programs"
+EXAMPLES = HERE / "examples"
+# A few of each kind that take a minute together.
+QUICK = ["append_log:correct", "append_log:entry_unfenced", "append_log:flush_twice", "queue:tail_not_saved",
+         "fencefs:correct:orphans", "fencefs:orphan_lost"]
+
+
+@dataclasses.dataclass
+class Row:
+    target: str
+    bug: str  # "" = the correct variant
+    workload: str
+    bug_class: str
+    severity: str  # correctness, performance, or none
+    kind: str  # file_system, program, example
+    spec: str
+    inputs: str = ""  # what else the result depends on
+
+    @property
+    def name(self):
+        return f"{self.target}:{self.bug or 'correct'}:{self.workload}"
+
+
+def load(path):
+    with open(path, "rb") as file:
+        return tomllib.load(file)
+
+
+def quoted(text):
+    return json.dumps(str(text), ensure_ascii=False)
+
+
+def digest(paths):
+    total = hashlib.sha256()
+    for path in sorted(paths):
+        total.update(path.name.encode() + path.read_bytes())
+    return total.hexdigest()
+
+
+def fencefs_spec(work, workload, bug):
+    options = "dax" + (f",bug={bug}" if bug else "")
+    setup = FENCEFS / "workloads" / f"{workload}.setup"
+    text = f"""[guest]
+image = "fencefs"
+cpus = {2 if workload == "threads" else 1}
+[pm]
+size = "16M"
+[file_system]
+type = "fencefs"
+mkfs_program = "mkfs.fencefs"
+first_mount_options = "dax"
+mount_options = {quoted(options)}
+"""
+    if setup.exists():
+        text += f"[setup]\nscript = {quoted(setup.read_text())}\n"
+    return text + f"""[workload]
+kind = "ops"
+unmount = true
+text = {quoted((FENCEFS / "workloads" / f"{workload}.ops").read_text())}
+[test]
+oracles = [{quoted(work / "oracle")}, "usable", "semantic"]
+semantics = "sync"
+time_limit = 5
+"""
+
+
+def program_spec(program, name, cpus, bug):
+    switch = [f"--bug={bug}"] if bug else []
+    path = f"/usr/local/bin/{name}"
+
+    def words(*arguments):
+        return "[" + ", ".join(quoted(word) for word in arguments) + "]"
+
+    return f"""[guest]
+cpus = {cpus}
+[pm]
+size = "32M"
+[file_system]
+type = "ext4"
+mkfs_options = ["-O", "^has_journal"]
+[[copy]]
+from = {quoted(program)}
+to = {quoted(path)}
+[setup]
+script = {quoted(f"{path} create /mnt/pm/file")}
+[workload]
+kind = "program"
+command = {words(path, "run", "/mnt/pm/file", *switch)}
+[test]
+oracles = ["program"]
+recovery = {words(path, "check", "/mnt/pm/file", *switch)}
+"""
+
+
+def example_spec(work, example):
+    copies = "".join(f"[[copy]]\nfrom = {quoted(work / 'examples' / name)}\nto = {quoted('/usr/local/bin/' + name)}\n"
+                     for name in example["programs"])
+    return f"""[pm]
+size = "32M"
+[file_system]
+type = "ext4"
+mkfs_options = ["-O", "^has_journal"]
+{copies}[setup]
+script = {quoted(example["setup"])}
+[workload]
+kind = "script"
+text = {quoted(example["run"])}
+[test]
+oracles = ["program"]
+recovery = ["sh", "-ec", {quoted(example["check"])}]
+"""
+
+
+def fencefs_rows(work):
+    table = load(FENCEFS / "fencefs.toml")
+    inputs = digest([path for path in FENCEFS.iterdir() if path.suffix in (".c", ".h", ".cpp")])
+    for workload in table["target"]["workloads"]:
+        yield Row("fencefs", "", workload, "", "none", "file_system", fencefs_spec(work, workload, ""), inputs)
+    for bug in table["bug"]:
+        yield Row("fencefs", bug["name"], bug["workload"], bug["class"], bug["severity"], "file_system",
+                  fencefs_spec(work, bug["workload"], bug["name"]), inputs)
+
+
+def program_rows(build):
+    for path in sorted(PROGRAMS.glob("*.toml")):
+        table = load(path)
+        name = table["target"]["name"]
+        cpus = table["target"].get("cpus", 1)
+        program = build / "tests/targets/programs" / name
+        inputs = digest([PROGRAMS / f"{name}.c", PROGRAMS / "target.h"])
+        for bug in [{"name": "", "class": "", "severity": "none"}, *table["bug"]]:
+            yield Row(name, bug["name"], "run", bug["class"], bug["severity"], "program",
+                      program_spec(program, name, cpus, bug["name"]), inputs)
+
+
+def example_rows(work):
+    if not (EXAMPLES / "examples.toml").exists():
+        return
+    for example in load(EXAMPLES / "examples.toml")["example"]:
+        yield Row("example-" + example["name"], "", "run", "", "none", "example", example_spec(work, example))
+
+
+def all_rows(work, build):
+    return [*fencefs_rows(work), *program_rows(build), *example_rows(work)]
+
+
+def select(rows, only, quick):
+    wanted = list(only) + (QUICK if quick else [])
+    if not wanted:
+        return rows
+    return [row for row in rows if any(f"{row.name}:".startswith(each + ":") for each in wanted)]
+
+
+def build_fencefs(work, build, fencepost):
+    """The image `fencefs`, and the oracle's folder with its program in it."""
+    images = fencepost("image", "build")
+    release = images["kernel_release"]
+    tools = build / "tests/targets/fencefs"
+    sources = [FENCEFS / "fencefs.h", FENCEFS / "Kbuild"]
+    sources += sorted(path for path in FENCEFS.glob("*.[ch]") if path.name not in ("mkfs.c", "fencefs.h"))
+    identity = digest(sources) + release
+    module = work / "fencefs" / "module" / "fencefs.ko"
+    stamp = work / "fencefs" / "identity"
+    if not (module.exists() and stamp.exists() and stamp.read_text() == identity):
+        shutil.rmtree(work / "fencefs", ignore_errors=True)
+        (work / "fencefs").mkdir()
+        subprocess.run([tools / "build_module", release, work / "fencefs", *sources], check=True, stdout=sys.stderr)
+        subprocess.run(["strip", "--strip-debug", module], check=True)
+        stamp.write_text(identity)
+    extra = work / "fencefs-root" / "usr" / "sbin"
+    extra.mkdir(parents=True, exist_ok=True)
+    shutil.copy2(tools / "mkfs.fencefs", extra)
+    fencepost("image", "build", "--name", "fencefs", "--module", str(module), "--extra", str(work / "fencefs-root"))
+    oracle = work / "oracle"
+    oracle.mkdir(exist_ok=True)
+    for path in [FENCEFS / "oracle" / "oracle.toml", FENCEFS / "oracle" / "check", tools / "fsck.fencefs"]:
+        shutil.copy2(path, oracle)
+
+
+def build_examples(work):
+    subprocess.run([EXAMPLES / "build", work / "examples"], check=True, stdout=sys.stderr)
+
+
+def prepare(rows, work, build, fencepost):
+    kinds = {row.kind for row in rows}
+    fencepost("image", "build")
+    if "file_system" in kinds:
+        build_fencefs(work, build, fencepost)
+    if "example" in kinds:
+        build_examples(work)
