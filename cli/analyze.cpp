@@ -37,6 +37,7 @@ struct AnalyzeOptions {
     std::string fail_on = "bug";
     std::string sarif;
     bool list_rules = false;
+    bool show_known_code = false;
 };
 
 std::string rule_names()
@@ -144,6 +145,8 @@ void run_analyze(const AnalyzeOptions &options, Context &context)
 
     const trace::TraceReader reader(trace_of(options.run));
     findings::RuleReport report = rules::Engine(reader, settings, std::move(tables), std::move(order)).run();
+    if (!options.show_known_code)
+        rules::apply_known_code(report);
     apply(suppressions, report);
     if (!options.baseline.empty())
         rules::apply_baseline(options.baseline, report);
@@ -188,6 +191,8 @@ void add_analyze(CLI::App &app, Context &context)
                      "Severities that make the exit status 1, joined by commas: bug, warning, performance; or none")
         ->capture_default_str();
     verb->add_option("--sarif", options->sarif, "Also writes the findings as SARIF 2.1.0; - is stdout");
+    verb->add_flag("--show-known-code", options->show_known_code,
+                   "Also findings in code of others that were looked at and are right as they are");
     verb->add_flag("--list-rules", options->list_rules, "Lists the rules");
     verb->footer("Rules: docs/reference/rules.md. Examples: docs/how-to/analyze.md.");
     verb->callback([options, &context] { run_analyze(*options, context); });

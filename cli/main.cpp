@@ -60,6 +60,7 @@ int run(int argc, char **argv)
     add_image(app, context);
     add_info(app, context);
     add_record(app, context);
+    add_run(app, context);
     add_sql(app, context);
     add_states(app, context);
     add_test(app, context);

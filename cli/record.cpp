@@ -7,7 +7,7 @@
 #include "base/deadline.h"
 #include "base/error.h"
 #include "base/places.h"
-#include "cli/verb.h"
+#include "cli/record_verb.h"
 #include "replayer/record/completeness.h"
 #include "replayer/record/names.h"
 #include "replayer/record/recorder.h"
@@ -19,15 +19,6 @@ namespace fencepost::cli {
 namespace {
 
 using namespace fencepost::record;
-
-struct RecordOptions {
-    std::string spec;
-    std::string run;
-    bool no_stacks = false;
-    bool force = false;
-    bool anywhere = false;
-    bool dry_run = false;
-};
 
 // A line that stands still on a terminal, and one now and then elsewhere.
 class EventCounter {
@@ -58,7 +49,22 @@ private:
     Stopwatch since_line_;
 };
 
-void print(const RunFiles &files, const RecordResult &result)
+void run_record(Context &context, const RecordArguments &options)
+{
+    const RecordResult result = record_workload(context, options);
+    if (options.dry_run)
+        return;
+    const RunFiles files = {options.run};
+    if (context.settings.json)
+        print_json(summary(files, result));
+    else
+        print_recording(files, result);
+    context.exit_code = result.end == WorkloadEnd::finished ? 0 : 1;
+}
+
+} // namespace
+
+void print_recording(const RunFiles &files, const RecordResult &result)
 {
     std::printf("workload   %s\n", result.outcome.c_str());
     std::printf("events     %llu, %llu of them stores, in %.2f s of guest time\n",
@@ -73,7 +79,7 @@ void print(const RunFiles &files, const RecordResult &result)
     std::printf("run        %s\n", files.directory.c_str());
 }
 
-void run_record(Context &context, const RecordOptions &options)
+RecordResult record_workload(const Context &context, const RecordArguments &options)
 {
     const Spec spec = load_spec(options.spec, options.anywhere ? FilesFrom::anywhere : FilesFrom::spec_directory);
     auto counter = std::make_unique<EventCounter>(context);
@@ -87,41 +93,44 @@ void run_record(Context &context, const RecordOptions &options)
     const RecordInputs inputs = recorder.prepare(spec, !options.no_stacks);
     if (options.dry_run) {
         std::printf("%s\n", recorder.command_line(inputs).c_str());
-        return;
+        return {};
     }
     const RunFiles &files = run->files();
     save_inputs(files, inputs);
-    const RecordResult result =
+    RecordResult result =
         recorder.record(inputs, files.trace(), [&](std::size_t device) { return files.final_pm(device); });
     counter.reset();
     const guest::Template source = recorder.template_of(inputs);
     save_results(files, inputs, result, source);
     for (const std::string &note : name_code(files, spec, source, cache_directory()).notes)
         progress(context, note);
-    if (context.settings.json)
-        print_json(summary(files, result));
-    else
-        print(files, result);
     if (!result.complete()) {
+        if (context.settings.json)
+            print_json(summary(files, result));
+        else
+            print_recording(files, result);
         const trace::TraceReader reader(files.trace());
         for (const trace::LineDifference &difference : result.differences)
             progress(context, describe(difference, reader));
         fail(ErrorKind::trace, "the recording is not complete: {} lines differ", result.differing_lines);
     }
-    context.exit_code = result.end == WorkloadEnd::finished ? 0 : 1;
+    return result;
 }
 
-} // namespace
+void add_record_arguments(CLI::App &verb, RecordArguments &arguments)
+{
+    verb.add_option("SPEC", arguments.spec, "What to record (docs/reference/spec.md)")->required();
+    verb.add_option("-o,--output", arguments.run, "The run directory to make")->required();
+    verb.add_flag("--no-stacks", arguments.no_stacks, "Do not record the call stack of every event");
+    verb.add_flag("--force", arguments.force, "Replace a finished recording in the run directory");
+    verb.add_flag("--files-from-anywhere", arguments.anywhere, "The spec may name files outside of its directory");
+}
 
 void add_record(CLI::App &app, Context &context)
 {
     CLI::App *verb = app.add_subcommand("record", "Records a workload in a guest: every store, flush and fence on PM");
-    auto options = std::make_shared<RecordOptions>();
-    verb->add_option("SPEC", options->spec, "What to record (docs/reference/spec.md)")->required();
-    verb->add_option("-o,--output", options->run, "The run directory to make")->required();
-    verb->add_flag("--no-stacks", options->no_stacks, "Do not record the call stack of every event");
-    verb->add_flag("--force", options->force, "Replace a finished recording in the run directory");
-    verb->add_flag("--files-from-anywhere", options->anywhere, "The spec may name files outside of its directory");
+    auto options = std::make_shared<RecordArguments>();
+    add_record_arguments(*verb, *options);
     verb->add_flag("--dry-run", options->dry_run, "Print the QEMU command and record nothing");
     verb->callback([&context, options] { run_record(context, *options); });
 }

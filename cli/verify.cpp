@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // `fencepost verify`: is a run complete, does it repeat, what do its counters say.
-#include "replayer/record/verify.h"
-
 #include <cstdio>
 
 #include "base/error.h"
 #include "base/places.h"
-#include "cli/verb.h"
+#include "cli/record_verb.h"
 
 namespace fencepost::cli {
 
@@ -19,7 +17,19 @@ struct VerifyOptions {
     unsigned times = 1;
 };
 
-void print(const VerifyReport &report)
+void run_verify(Context &context, const VerifyOptions &options)
+{
+    const VerifyReport report = verify_run(context, open_run(options.run), options.times);
+    if (context.settings.json)
+        print_json(verification_json(report));
+    else
+        print_verification(report);
+    require_good(report);
+}
+
+} // namespace
+
+void print_verification(const VerifyReport &report)
 {
     std::printf("recording      %s, %llu events%s%s\n", std::string(trace::name_of(report.recording.state)).c_str(),
                 static_cast<unsigned long long>(report.recording.event_count),
@@ -46,7 +56,7 @@ void print(const VerifyReport &report)
                         counter.name.c_str(), static_cast<long long>(counter.value), counter.meaning.c_str());
 }
 
-nlohmann::json to_json(const VerifyReport &report)
+nlohmann::json verification_json(const VerifyReport &report)
 {
     nlohmann::json repetitions = nlohmann::json::array();
     for (const Repetition &one : report.repetitions)
@@ -76,22 +86,21 @@ nlohmann::json to_json(const VerifyReport &report)
             {"good", report.good()}};
 }
 
-void run_verify(Context &context, const VerifyOptions &options)
+VerifyReport verify_run(const Context &context, const RunFiles &files, unsigned times)
 {
-    const RunFiles files = open_run(options.run);
     VerifyReport report = verify_trace(files);
-    const bool ended = report.recording.state == trace::RecordingState::complete;
-    if (options.times > 0 && ended) {
+    if (times > 0 && report.recording.state == trace::RecordingState::complete) {
         RecordProgress progress_to;
         progress_to.line = [&](const std::string &line) { progress(context, line); };
         Recorder recorder(cache_directory(), built_part("qemu-plugin", "fencepost-tracer.so"), progress_to);
-        verify_repeats(files, recorder, cache_directory(), options.times, report);
+        verify_repeats(files, recorder, cache_directory(), times, report);
     }
-    if (context.settings.json)
-        print_json(to_json(report));
-    else
-        print(report);
-    if (!ended)
+    return report;
+}
+
+void require_good(const VerifyReport &report)
+{
+    if (report.recording.state != trace::RecordingState::complete)
         fail(ErrorKind::trace, "the recording did not end; the trace is valid up to its {} events",
              report.recording.event_count);
     if (report.completeness != Completeness::complete || !report.counters_good())
@@ -102,8 +111,6 @@ void run_verify(Context &context, const VerifyOptions &options)
     if (!report.deterministic())
         fail(ErrorKind::trace, "the recording does not repeat");
 }
-
-} // namespace
 
 void add_verify(CLI::App &app, Context &context)
 {

@@ -64,6 +64,7 @@ struct RuleSummary {
     std::vector<std::string> rules;      // that ran
     std::vector<std::string> statements; // about the trace, one sentence each
     std::uint64_t suppressed = 0;        // findings
+    std::uint64_t known_code = 0;        // findings in code of others that are right as they are
     bool complete = true; // false: the recording did not end, so nothing is said about its end
 };
 

@@ -106,13 +106,14 @@ json sarif_result(const RuleFinding &finding, std::size_t rule_index)
                    {"locations", {sarif_location(finding.place.code, "")}},
                    {"partialFingerprints", {{"fencepost/v1", finding.id}}},
                    {"occurrenceCount", finding.count},
-                   {"baselineState", finding.known ? "unchanged" : "new"},
                    {"stacks", {sarif_stack(finding.place, finding.message)}},
                    {"properties",
                     {{"severity", name_of(finding.severity)},
                      {"firstSeq", finding.first_seq},
                      {"lastSeq", finding.last_seq},
                      {"lines", finding.lines}}}};
+    if (finding.known)
+        result["baselineState"] = "unchanged";
     if (finding.other) {
         json related = sarif_location(finding.other->code, finding.other_role);
         related["id"] = 1;
@@ -144,6 +145,7 @@ json to_json(const RuleReport &report)
             {"rules", summary.rules},
             {"statements", summary.statements},
             {"suppressed", summary.suppressed},
+            {"known_code", summary.known_code},
             {"count", count},
             {"findings", findings}};
 }

@@ -107,8 +107,8 @@ std::vector<std::string> text_lines(const RuleReport &report)
     const RuleSummary &summary = report.summary;
     for (const std::string &statement : summary.statements)
         out.lines.push_back("note       " + statement);
-    out.lines.push_back(fmt::format("read       {} events, model {}, fences {}, persistency {}, {}", summary.events,
-                                    summary.model, summary.fences, summary.persistency,
+    out.lines.push_back(fmt::format("read       {}, model {}, fences {}, persistency {}, {}",
+                                    plural(summary.events, "event", "events"), summary.model, summary.fences, summary.persistency,
                                     plural(summary.rules.size(), "rule", "rules")));
     std::uint64_t counts[3] = {};
     std::uint64_t known = 0;
@@ -122,6 +122,8 @@ std::vector<std::string> text_lines(const RuleReport &report)
         line += fmt::format("; {} of them known", known);
     if (summary.suppressed != 0)
         line += fmt::format("; {} suppressed", summary.suppressed);
+    if (summary.known_code != 0)
+        line += fmt::format("; {} more in known code", summary.known_code);
     out.lines.push_back(line);
     return out.lines;
 }

@@ -2,6 +2,8 @@
 // See code_names.h.
 #include "analyzer/rules/code_names.h"
 
+#include <map>
+
 #include <fmt/format.h>
 
 namespace fencepost::rules {
@@ -35,7 +37,14 @@ CodeNames::CodeNames(const trace::TraceReader &reader)
       stacks_(by_id(reader.stacks(), [](const auto &row) { return row.id; }, dangling_)),
       frames_(by_id(reader.stack_frames(), [](const auto &row) { return row.frame.id; }, dangling_))
 {
-    roots_.resize(stacks_.size());
+    std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t> roots;
+    const auto root_of = [&](std::uint64_t address_space, std::uint32_t symbol, std::uint64_t pc) {
+        const std::uint64_t function = symbol != 0 && symbol < symbols_.size() ? symbols_[symbol].address : pc;
+        return roots.emplace(std::pair(address_space, function), static_cast<std::uint32_t>(roots.size() + 1)).first->second;
+    };
+    for (const trace::SiteRow &row : sites_)
+        site_roots_.push_back(root_of(row.site.address_space, row.location.symbol, row.site.pc));
+    stack_roots_.resize(stacks_.size());
     for (std::size_t id = 1; id < stacks_.size(); ++id) {
         trace::Stack &stack = stacks_[id];
         // A parent is recorded before its children; anything else could be a circle.
@@ -47,13 +56,45 @@ CodeNames::CodeNames(const trace::TraceReader &reader)
             ++dangling_;
             stack.frame = 0;
         }
-        roots_[id] = stack.parent ? roots_[stack.parent] : stack.frame;
+        const trace::StackFrameRow &frame = frames_[stack.frame];
+        stack_roots_[id] = stack.parent ? stack_roots_[stack.parent]
+                                        : root_of(frame.frame.address_space, frame.location.symbol, frame.frame.pc);
     }
+    fold_recursion();
     pm_symbols_.resize(symbols_.size());
     for (const trace::SiteRow &row : sites_)
         if (row.location.symbol < pm_symbols_.size() && row.location.symbol != 0 &&
             row.counts.stores + row.counts.nt_stores + row.counts.flushes != 0)
             pm_symbols_[row.location.symbol] = true;
+}
+
+// From the outside in: a frame that is on the path already takes the path back to where it was.
+void CodeNames::fold_recursion()
+{
+    struct Node {
+        std::size_t parent;
+        std::uint32_t frame;
+    };
+    std::vector<Node> nodes(1);
+    std::map<std::pair<std::size_t, std::uint32_t>, std::size_t> children;
+    std::vector<std::size_t> node_of(stacks_.size());
+    std::map<std::size_t, trace::StackId> first_stack;
+    without_recursion_.resize(stacks_.size());
+    for (std::size_t id = 1; id < stacks_.size(); ++id) {
+        const std::size_t outer = node_of[stacks_[id].parent];
+        const std::uint32_t frame = stacks_[id].frame;
+        std::size_t node = outer;
+        while (node != 0 && nodes[node].frame != frame)
+            node = nodes[node].parent;
+        if (node == 0) {
+            const auto [known, added] = children.emplace(std::pair(outer, frame), nodes.size());
+            if (added)
+                nodes.push_back({outer, frame});
+            node = known->second;
+        }
+        node_of[id] = node;
+        without_recursion_[id] = first_stack.emplace(node, static_cast<trace::StackId>(id)).first->second;
+    }
 }
 
 CodePlace CodeNames::code_at(std::uint64_t pc, const std::string &module, const trace::CodeLocation &location) const

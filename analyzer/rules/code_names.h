@@ -29,8 +29,19 @@ public:
     }
     // Whether the function of a site, or of its innermost caller, stores to PM or flushes it.
     bool works_on_pm(trace::SiteId site, trace::StackId stack) const;
-    // The outermost caller: tells threads of different functions apart.
-    std::uint32_t root(trace::StackId stack) const { return stack < roots_.size() ? roots_[stack] : 0; }
+    // A number for the process and the outermost function: tells threads that began in different functions apart.
+    std::uint32_t root(trace::SiteId site, trace::StackId stack) const
+    {
+        if (stack != 0 && stack < stack_roots_.size())
+            return stack_roots_[stack];
+        return site < site_roots_.size() ? site_roots_[site] : 0;
+    }
+
+    // Stacks that differ only in how often recursion went round have one number.
+    trace::StackId without_recursion(trace::StackId stack) const
+    {
+        return stack < without_recursion_.size() ? without_recursion_[stack] : stack;
+    }
 
     const std::vector<trace::SiteRow> &sites() const { return sites_; } // by id; [0] is unknown
     const std::vector<trace::Symbol> &symbols() const { return symbols_; }
@@ -41,6 +52,7 @@ public:
     std::uint64_t dangling() const { return dangling_; }
 
 private:
+    void fold_recursion();
     findings::CodePlace code_of_site(trace::SiteId site) const;
     findings::CodePlace code_at(std::uint64_t pc, const std::string &module, const trace::CodeLocation &location) const;
 
@@ -48,7 +60,9 @@ private:
     std::vector<trace::Symbol> symbols_;
     std::vector<trace::Stack> stacks_;
     std::vector<trace::StackFrameRow> frames_;
-    std::vector<std::uint32_t> roots_;
+    std::vector<std::uint32_t> stack_roots_;
+    std::vector<std::uint32_t> site_roots_;
+    std::vector<trace::StackId> without_recursion_;
     std::vector<bool> pm_symbols_;
     std::uint64_t dangling_ = 0;
 };

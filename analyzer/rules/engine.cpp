@@ -30,7 +30,7 @@ Engine::Engine(const trace::TraceReader &reader, Settings settings, std::vector<
     : reader_(reader), settings_(std::move(settings)), tables_(std::move(tables)), code_(reader),
       lines_(reader.regions(), settings_.model), order_(std::move(order), reader),
       epochs_(code_, tables_, [this](Epoch &epoch) { epoch_ended(epoch); }),
-      context_{settings_, code_, lines_, order_, epochs_, findings_}
+      findings_(code_), context_{settings_, code_, lines_, order_, epochs_, findings_}
 {
     for (std::unique_ptr<Rule> &rule : make_rules(context_)) {
         const bool named = settings_.rules.empty() || std::find(settings_.rules.begin(), settings_.rules.end(),
@@ -93,7 +93,7 @@ void Engine::look_for_single_store(std::uint64_t seq, const Event &event)
             tell_single_store();
     }
     if (event.address % trace::kUnitBytes + event.size > trace::kUnitBytes && !joins)
-        single_ = {true, seq, event};
+        single_ = {true, epochs_.in_transaction(event), seq, event};
     last_store_address_ = event.address;
     last_store_end_ = end;
 }
@@ -101,7 +101,7 @@ void Engine::look_for_single_store(std::uint64_t seq, const Event &event)
 void Engine::tell_single_store()
 {
     for (Rule *rule : torn_rules_)
-        rule->torn_store({single_.seq, single_.event});
+        rule->torn_store({single_.seq, single_.event, single_.in_transaction});
 }
 
 void Engine::flush(std::uint64_t seq, const Event &event)
@@ -268,7 +268,7 @@ std::vector<std::string> Engine::statements()
     if (lines_.outside() != 0)
         all.push_back(fmt::format("{} stores or flushes are outside of every PM region and were left out", lines_.outside()));
     if (loads_ != 0)
-        all.push_back(fmt::format("{} loads were not looked at: no rule is about them", loads_));
+        all.push_back(fmt::format("{} of the events are loads, which no rule is about", loads_));
     for (std::string &one : order_.take_statements())
         all.push_back(std::move(one));
     for (std::string &one : epochs_.take_statements())
@@ -288,7 +288,7 @@ findings::RuleReport Engine::run()
     }
     finish();
     findings::RuleReport report;
-    report.findings = findings_.name_all(code_);
+    report.findings = findings_.name_all();
     report.summary = {.trace = reader_.path().string(),
                       .events = events_,
                       .model = std::string(name_of(settings_.model)),

@@ -67,6 +67,7 @@ private:
     std::vector<Rule *> finish_rules_;
     struct SingleStore {
         bool valid = false;
+        bool in_transaction = false;
         std::uint64_t seq = 0;
         trace::Event event = {};
     };

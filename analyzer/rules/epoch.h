@@ -26,6 +26,7 @@ struct Epoch {
     const TransactionTable *table = nullptr;
     bool committing = false;
     bool aborted = false;
+    std::uint64_t last_free = 0; // last event of freeing something in the transaction
 
     // A store of the code that the epoch belongs to; one entry for a run of stores of one site to one line.
     struct Write {

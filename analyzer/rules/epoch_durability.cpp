@@ -35,23 +35,29 @@ public:
             // What a commit should have covered and did not is unlogged-in-tx.
             if (!line || (only_covered && !std::binary_search(covered.begin(), covered.end(), write.line)))
                 continue;
-            for (unsigned unit = 0; unit < kUnits; ++unit)
-                if ((line->in_flight() & ~line->reported) >> unit & 1)
-                    look_at(epoch, *line, unit);
+            std::uint64_t reported_seq = UINT64_MAX; // a store of several units is one
+            for (unsigned unit = 0; unit < kUnits; ++unit) {
+                if (!((line->in_flight() & ~line->reported) >> unit & 1) || !is_of(epoch, line->writes[unit]))
+                    continue;
+                line->reported |= static_cast<std::uint8_t>(1u << unit);
+                if (line->writes[unit].seq() != reported_seq)
+                    report(epoch, *line, unit);
+                reported_seq = line->writes[unit].seq();
+            }
         }
     }
 
 private:
-    void look_at(const Epoch &epoch, LineState &line, unsigned unit)
+    bool is_of(const Epoch &epoch, const LineState::Write &write) const
     {
-        const LineState::Write &write = line.writes[unit];
-        const bool of_it = write.seq() >= epoch.first_seq && context_.code.address_space(write.site) == epoch.process &&
-                           (epoch.process != 0 || write.vcpu() == epoch.vcpu);
-        if (!of_it)
-            return;
-        line.reported |= static_cast<std::uint8_t>(1u << unit);
+        return write.seq() >= epoch.first_seq && context_.code.address_space(write.site) == epoch.process &&
+               (epoch.process != 0 || write.vcpu() == epoch.vcpu);
+    }
+
+    void report(const Epoch &epoch, const LineState &line, unsigned unit)
+    {
         const Durability durability = durability_of(context_, line, unit);
-        Draft *draft = context_.findings.hit(kInfo, durability.severity, write.origin(), line.line);
+        Draft *draft = context_.findings.hit(kInfo, durability.severity, line.writes[unit].origin(), line.line);
         if (!draft)
             return;
         const std::string what = epoch.is_transaction() ? fmt::format("a transaction of {}", epoch.table->name)

@@ -40,7 +40,7 @@ void EpochTracker::add_table(const TransactionTable &table)
         const std::string &name = code_.symbols()[id].name;
         const unsigned roles = (any_matches(table.begin, name) ? kBegin : 0u) | (any_matches(table.log, name) ? kLog : 0u) |
                                (any_matches(table.commit, name) ? kCommit : 0u) |
-                               (any_matches(table.abort, name) ? kAbort : 0u);
+                               (any_matches(table.abort, name) ? kAbort : 0u) | (any_matches(table.free, name) ? kFree : 0u);
         of_symbol[id] = static_cast<std::uint8_t>(roles);
         occurs |= roles != 0;
     }
@@ -84,10 +84,9 @@ void EpochTracker::follow(Table &table, std::uint64_t seq, const Event &event, s
 {
     const unsigned roles = (event.site < table.site_roles.size() ? table.site_roles[event.site] : 0u) |
                            (event.stack < table.stack_roles.size() ? table.stack_roles[event.stack] : 0u);
-    if ((roles & ~kOwn) == 0 && table.open.empty())
+    if ((roles & ~(kOwn | kFree)) == 0 && table.open.empty())
         return;
-    // Threads are told apart by their outermost function and by the vCPU they run on.
-    const std::uint64_t thread = std::uint64_t{code_.root(event.stack)} << 16 | event.vcpu;
+    const std::uint64_t thread = thread_of(event);
     auto open = std::find_if(table.open.begin(), table.open.end(),
                              [&](const OpenTransaction &one) { return one.thread == thread; });
     if (open != table.open.end() && open->epoch.committing && !(roles & (kCommit | kAbort))) {
@@ -111,6 +110,8 @@ void EpochTracker::follow(Table &table, std::uint64_t seq, const Event &event, s
     Epoch &epoch = open->epoch;
     epoch.committing |= (roles & (kCommit | kAbort)) != 0;
     epoch.aborted |= (roles & kAbort) != 0;
+    if (roles & kFree)
+        epoch.last_free = seq;
     if (event.is_store()) {
         if (!(roles & kOwn))
             add_write(epoch, seq, event);
@@ -119,6 +120,16 @@ void EpochTracker::follow(Table &table, std::uint64_t seq, const Event &event, s
     } else if (event.kind == EventKind::flush && roles & kCommit && event.has_address()) {
         epoch.covered.push_back(event.first_line());
     }
+}
+
+bool EpochTracker::in_transaction(const Event &event) const
+{
+    const std::uint64_t thread = thread_of(event);
+    for (const Table &table : tables_)
+        for (const OpenTransaction &open : table.open)
+            if (open.thread == thread)
+                return true;
+    return false;
 }
 
 void EpochTracker::note_log_entry(OpenTransaction &open, std::uint64_t seq, const Event &event,
@@ -272,7 +283,7 @@ void EpochTracker::strand_marker(const trace::MarkerRow &row, const Event &event
             state("a strand begins inside another one; the inner one counts until it ends", row.seq);
         strands_.push_back({row.marker.process, event.vcpu, row.marker.number, row.seq});
     } else if (open == strands_.rend() || open->number != row.marker.number) {
-        state("a strand ends that was not begun", row.seq);
+        state("a strand ends that is not the one that began last", row.seq);
     } else {
         strands_.erase(std::next(open).base());
     }

@@ -41,6 +41,8 @@ public:
     {
         return code_.address_space(event.site) == epoch.process && (epoch.process != 0 || event.vcpu == epoch.vcpu);
     }
+    // Whether the code that executes an event is in a transaction of a table.
+    bool in_transaction(const trace::Event &event) const;
     // Sentences about markers and transactions that do not fit together.
     std::vector<std::string> take_statements() { return std::move(statements_); }
 
@@ -51,6 +53,7 @@ private:
     static constexpr unsigned kCommit = 4;
     static constexpr unsigned kAbort = 8;
     static constexpr unsigned kOwn = 16;
+    static constexpr unsigned kFree = 32;
 
     struct OpenTransaction {
         std::uint64_t thread;
@@ -75,6 +78,11 @@ private:
         std::uint64_t seq;
     };
 
+    // Threads are told apart by their outermost function and by the vCPU they run on.
+    std::uint64_t thread_of(const trace::Event &event) const
+    {
+        return std::uint64_t{code_.root(event.site, event.stack)} << 16 | event.vcpu;
+    }
     void add_table(const TransactionTable &table);
     void follow(Table &table, std::uint64_t seq, const trace::Event &event, std::span<const std::byte> wide_values);
     void note_log_entry(OpenTransaction &open, std::uint64_t seq, const trace::Event &event,

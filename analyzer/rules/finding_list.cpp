@@ -35,14 +35,18 @@ void add_code(Digest &digest, const findings::CodePlace &code)
     digest.add(code.module).add(code.function);
 }
 
-// Of names only, so that it stays the same when code moves.
+// Of names only, so that it stays the same when code moves; recursion counts once.
 std::string stable_id(const RuleFinding &finding)
 {
     Digest digest;
     digest.add(finding.rule);
     add_code(digest, finding.place.code);
-    for (const findings::CodePlace &caller : finding.place.callers)
-        add_code(digest, caller);
+    const findings::CodePlace *before = nullptr;
+    for (const findings::CodePlace &caller : finding.place.callers) {
+        if (!before || before->function != caller.function || before->module != caller.module)
+            add_code(digest, caller);
+        before = &caller;
+    }
     return fmt::format("{}-{}", finding.rule, digest.hex().substr(0, 8));
 }
 
@@ -50,7 +54,8 @@ std::string stable_id(const RuleFinding &finding)
 
 Draft *FindingList::hit(const RuleInfo &rule, findings::Severity severity, const Origin &at, std::uint64_t line)
 {
-    const auto [known, added] = index_.emplace(Key{&rule, at.site, at.stack}, static_cast<std::uint32_t>(drafts_.size()));
+    const auto [known, added] = index_.emplace(Key{&rule, at.site, code_.without_recursion(at.stack)},
+                                              static_cast<std::uint32_t>(drafts_.size()));
     if (added)
         drafts_.push_back({.rule = &rule, .severity = severity, .at = at, .first_seq = at.seq, .last_seq = at.seq});
     Draft &draft = drafts_[known->second];
@@ -72,10 +77,11 @@ void FindingList::drop_if(const RuleInfo &rule, const std::function<bool(const D
     std::erase_if(drafts_, [&](const Draft &draft) { return draft.rule == &rule && is_none(draft); });
     index_.clear();
     for (std::size_t i = 0; i < drafts_.size(); ++i)
-        index_.emplace(Key{drafts_[i].rule, drafts_[i].at.site, drafts_[i].at.stack}, static_cast<std::uint32_t>(i));
+        index_.emplace(Key{drafts_[i].rule, drafts_[i].at.site, code_.without_recursion(drafts_[i].at.stack)},
+                       static_cast<std::uint32_t>(i));
 }
 
-std::vector<RuleFinding> FindingList::name_all(const CodeNames &code)
+std::vector<RuleFinding> FindingList::name_all()
 {
     std::vector<RuleFinding> result;
     for (Draft &draft : drafts_) {
@@ -92,11 +98,11 @@ std::vector<RuleFinding> FindingList::name_all(const CodeNames &code)
         std::sort(draft.lines.begin(), draft.lines.end());
         finding.lines = std::move(draft.lines);
         finding.more_lines = draft.more_lines;
-        finding.place = code.place(draft.at);
+        finding.place = code_.place(draft.at);
         finding.crash_seq = draft.crash_seq;
         if (!draft.other_role.empty()) {
             finding.other_role = std::move(draft.other_role);
-            finding.other = code.place(draft.other);
+            finding.other = code_.place(draft.other);
         }
         finding.id = stable_id(finding);
         result.push_back(std::move(finding));

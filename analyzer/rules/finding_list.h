@@ -38,6 +38,8 @@ struct Draft {
 
 class FindingList {
 public:
+    explicit FindingList(const CodeNames &code) : code_(code) {}
+
     static constexpr std::uint64_t kNoLine = UINT64_MAX;
 
     // Counts one occurrence. Returns the finding when the rule must say what it is: it is new, or has
@@ -48,7 +50,7 @@ public:
 
     std::size_t size() const { return drafts_.size(); }
     // By severity, then by first event, with names and ids. Empties the list.
-    std::vector<findings::RuleFinding> name_all(const CodeNames &code);
+    std::vector<findings::RuleFinding> name_all();
 
 private:
     struct Key {
@@ -65,6 +67,7 @@ private:
         }
     };
 
+    const CodeNames &code_;
     std::vector<Draft> drafts_;
     std::unordered_map<Key, std::uint32_t, KeyHash> index_;
 };

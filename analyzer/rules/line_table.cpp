@@ -3,19 +3,20 @@
 #include "analyzer/rules/line_table.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace fencepost::rules {
 
 namespace {
 
-std::uint64_t bytes_of(std::uint8_t units)
-{
-    std::uint64_t bytes = 0;
-    for (unsigned unit = 0; unit < kUnits; ++unit)
-        if (units >> unit & 1)
-            bytes |= std::uint64_t{0xff} << unit * trace::kUnitBytes;
-    return bytes;
-}
+constexpr std::array<std::uint64_t, 256> kBytesOfUnits = [] {
+    std::array<std::uint64_t, 256> table = {};
+    for (unsigned units = 0; units < table.size(); ++units)
+        for (unsigned unit = 0; unit < kUnits; ++unit)
+            if (units >> unit & 1)
+                table[units] |= std::uint64_t{0xff} << unit * trace::kUnitBytes;
+    return table;
+}();
 
 } // namespace
 
@@ -131,27 +132,39 @@ void LineTable::settle_units(LineState &line, std::uint8_t units)
     line.flushed &= keep;
     line.nt &= keep;
     line.over_cached &= keep;
-    line.bytes &= ~bytes_of(units);
+    line.bytes &= ~kBytesOfUnits[units];
     line.flushed_bytes &= line.bytes;
     if (line.in_flight() == 0)
         close_slot(line);
 }
 
-// The units that a fence of `vcpu` guarantees because of their non-temporal stores. One over a cached store brings
-// that store with it, and so all cached ones before it.
-std::uint8_t LineTable::settle_nt(LineState &line, std::uint16_t vcpu)
+// A flush that was followed by another one of the line, before its fence came.
+std::uint8_t LineTable::covered_by(const LineState &line, std::uint64_t flush_seq)
 {
     std::uint8_t units = 0;
-    std::uint64_t cached_up_to = 0;
+    for (unsigned unit = 0; unit < kUnits; ++unit)
+        if (line.cached >> unit & 1 && line.writes[unit].seq() < flush_seq)
+            units |= static_cast<std::uint8_t>(1u << unit);
+    return units;
+}
+
+// The units that a fence of `vcpu` guarantees because of their non-temporal stores. One over a cached store brings
+// that store with it, and so all cached ones before it.
+std::uint8_t LineTable::settle_nt(const LineState &line, std::uint16_t vcpu)
+{
+    std::uint8_t units = 0;
+    // Pieces of one store persist in the order of their units.
+    using Piece = std::pair<std::uint64_t, unsigned>;
+    Piece cached_before = {0, 0};
     for (unsigned unit = 0; unit < kUnits; ++unit) {
         if (!(line.nt >> unit & 1) || line.writes[unit].vcpu() != vcpu)
             continue;
         units |= static_cast<std::uint8_t>(1u << unit);
         if (line.over_cached >> unit & 1)
-            cached_up_to = std::max(cached_up_to, line.under[unit] + 1);
+            cached_before = std::max(cached_before, Piece(line.under[unit], unit));
     }
-    for (unsigned unit = 0; cached_up_to && unit < kUnits; ++unit)
-        if (line.cached >> unit & 1 && line.writes[unit].seq() < cached_up_to)
+    for (unsigned unit = 0; unit < kUnits; ++unit)
+        if (line.cached >> unit & 1 && Piece(line.writes[unit].seq(), unit) < cached_before)
             units |= static_cast<std::uint8_t>(1u << unit);
     return units;
 }
@@ -179,7 +192,7 @@ void LineTable::note_flush(std::uint64_t seq, std::uint16_t number, LineState &l
                        vcpu.flushes[line.flush_entry].line == line.line;
     line.flush_seq = seq;
     line.flushed = line.cached;
-    line.flushed_bytes = line.bytes & bytes_of(line.cached);
+    line.flushed_bytes = line.bytes & kBytesOfUnits[line.cached];
     if (again) {
         vcpu.flushes[line.flush_entry].seq = seq;
         return;

@@ -166,7 +166,8 @@ private:
     Origin &flush_record(Page &page, unsigned index);
     void settle_all_cached();
     void settle_units(LineState &line, std::uint8_t units);
-    std::uint8_t settle_nt(LineState &line, std::uint16_t vcpu);
+    static std::uint8_t covered_by(const LineState &line, std::uint64_t flush_seq);
+    static std::uint8_t settle_nt(const LineState &line, std::uint16_t vcpu);
     void prune(std::uint16_t number);
     void note_flush(std::uint64_t seq, std::uint16_t vcpu, LineState &line);
 
@@ -305,22 +306,21 @@ template <typename Settled> FenceResult LineTable::fence(std::uint16_t number, S
         LineState *line = find(flush.line);
         if (!line)
             continue;
-        std::uint8_t units = 0;
-        for (unsigned unit = 0; unit < kUnits; ++unit)
-            if (line->cached >> unit & 1 && line->writes[unit].seq() < flush.seq)
-                units |= static_cast<std::uint8_t>(1u << unit);
-        if (line->flushed && line->flush_seq == flush.seq) {
+        if (line->flush_seq == flush.seq) {
             line->bytes &= ~line->flushed_bytes;
             line->flushed_bytes = 0;
+            settle(*line, line->flushed);
+        } else {
+            settle(*line, covered_by(*line, flush.seq));
         }
-        settle(*line, units);
     }
     vcpu.flushes.clear();
     for (const std::uint32_t slot : vcpu.nt_slots) {
         LineState &line = slots_[slot];
+        const bool alone = line.nt_listed == listed_bit(number) && line.nt_listed != 0 && line.over_cached == 0;
         line.nt_listed &= ~listed_bit(number);
         if (line.in_use && line.nt)
-            settle(line, settle_nt(line, number));
+            settle(line, alone ? line.nt : settle_nt(line, number));
     }
     vcpu.nt_slots.clear();
     return result;

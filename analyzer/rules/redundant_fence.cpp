@@ -33,10 +33,14 @@ public:
                                                         {seen.seq, seen.event.site, seen.event.stack})) {
             draft->message = "a fence has nothing to wait for";
             draft->fix = "no fence here";
+            if (seen.event.vcpu < last_.size() && last_[seen.event.vcpu].valid) {
+                draft->other_role = "fence before";
+                draft->other = last_[seen.event.vcpu].origin;
+            }
         }
         if (seen.event.vcpu >= last_.size())
             last_.resize(seen.event.vcpu + 1u);
-        last_[seen.event.vcpu] = {seen.seq, seen.event.site, seen.event.stack};
+        last_[seen.event.vcpu] = {true, {seen.seq, seen.event.site, seen.event.stack}};
     }
 
     void finish() override
@@ -49,7 +53,11 @@ public:
 
 private:
     std::vector<bool> useful_; // by site: it fenced something once
-    std::vector<Origin> last_;
+    struct Last {
+        bool valid = false;
+        Origin origin = {};
+    };
+    std::vector<Last> last_; // fence of each vCPU
 };
 
 } // namespace

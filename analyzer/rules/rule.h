@@ -45,6 +45,7 @@ inline constexpr Wants kFinish = 256;   // after the last event
 struct StoreSeen {
     std::uint64_t seq;
     const trace::Event &event;
+    bool in_transaction = false; // known for torn stores only
     Origin origin() const { return {seq, event.site, event.stack}; }
 };
 

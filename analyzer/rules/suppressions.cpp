@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "analyzer/rules/rule.h"
+#include "analyzer/rules/transaction_tables.h"
 
 namespace fencepost::rules {
 
@@ -20,7 +21,12 @@ bool matches(const Suppression &one, const findings::RuleFinding &finding)
                                                           [&](const findings::CodePlace &caller) {
                                                               return matches_glob(one.caller, caller.function);
                                                           });
-    return fits(one.rule, finding.rule) && fits(one.function, code.function) && fits(one.module, code.module) &&
+    const bool within = one.within.empty() || matches_glob(one.within, code.function) ||
+                        std::any_of(finding.place.callers.begin(), finding.place.callers.end(),
+                                    [&](const findings::CodePlace &caller) {
+                                        return matches_glob(one.within, caller.function);
+                                    });
+    return within && fits(one.rule, finding.rule) && fits(one.function, code.function) && fits(one.module, code.module) &&
            fits(one.id, finding.id) && called;
 }
 
@@ -42,10 +48,11 @@ std::vector<Suppression> parse_suppressions(const std::vector<TextLine> &lines)
             std::string *field = word.first == "function" ? &one.function
                                  : word.first == "module" ? &one.module
                                  : word.first == "caller" ? &one.caller
+                                 : word.first == "within" ? &one.within
                                  : word.first == "id"     ? &one.id
                                                           : nullptr;
             if (!field || word.second.empty())
-                line.refuse("'{}' is not function=GLOB, module=GLOB, caller=GLOB or id=ID", line.words[i]);
+                line.refuse("'{}' is not function=GLOB, module=GLOB, caller=GLOB, within=GLOB or id=ID", line.words[i]);
             *field = word.second;
         }
         if (one.rule == "*" && line.words.size() == 1)
@@ -53,6 +60,19 @@ std::vector<Suppression> parse_suppressions(const std::vector<TextLine> &lines)
         result.push_back(std::move(one));
     }
     return result;
+}
+
+std::vector<Suppression> known_code()
+{
+    return parse_suppressions(split_lines(kKnownCode, "known_code"));
+}
+
+void apply_known_code(findings::RuleReport &report)
+{
+    const std::vector<Suppression> known = known_code();
+    report.summary.known_code += std::erase_if(report.findings, [&](const findings::RuleFinding &finding) {
+        return std::any_of(known.begin(), known.end(), [&](const Suppression &one) { return matches(one, finding); });
+    });
 }
 
 void apply(std::vector<Suppression> &suppressions, findings::RuleReport &report)

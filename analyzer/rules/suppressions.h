@@ -10,13 +10,15 @@
 
 namespace fencepost::rules {
 
-// `RULE [function=GLOB] [module=GLOB] [caller=GLOB] [id=ID]`; RULE may be `*`. All that is given must match.
+// `RULE [function=GLOB] [module=GLOB] [caller=GLOB] [within=GLOB] [id=ID]`; RULE may be `*`. All that is given must match;
+// `within` is the function or one of its callers.
 struct Suppression {
     TextLine line;
     std::string rule;
     std::string function;
     std::string module;
     std::string caller;
+    std::string within;
     std::string id;
     std::uint64_t used = 0;
 };
@@ -24,6 +26,11 @@ struct Suppression {
 // A rule that does not exist, or a line that would silence everything, is an Error(usage) with its line.
 std::vector<Suppression> parse_suppressions(const std::vector<TextLine> &lines);
 
+// What comes with fencepost: findings in code of others that are right as they are.
+std::vector<Suppression> known_code();
+
+// Takes out what is known code.
+void apply_known_code(findings::RuleReport &report);
 // Takes out what is suppressed, and says which suppressions matched nothing.
 void apply(std::vector<Suppression> &suppressions, findings::RuleReport &report);
 

@@ -14,7 +14,7 @@ public:
     static constexpr RuleInfo kInfo = {
         "torn-store", "a single store is several units of 8 bytes, or crosses a line", Severity::warning,
         "certain that it can be torn; whether the code counts on it being whole is not known. Stores that stand next to "
-        "each other are a copy and are left out",
+        "each other are a copy and are left out, and so are those in transactions, whose log makes them whole",
         "suppress it for the function that stores; align what must be whole to 8 bytes"};
     using Rule::Rule;
     const RuleInfo &info() const override { return kInfo; }
@@ -22,6 +22,8 @@ public:
 
     void torn_store(const StoreSeen &seen) override
     {
+        if (seen.in_transaction)
+            return; // what its log undoes need not be whole
         Draft *draft = context_.findings.hit(kInfo, Severity::warning, seen.origin(), seen.event.first_line());
         if (!draft)
             return;

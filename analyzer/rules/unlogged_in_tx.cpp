@@ -17,7 +17,7 @@ class UnloggedInTx : public Rule {
 public:
     static constexpr RuleInfo kInfo = {
         "unlogged-in-tx", "a transaction changed a line that it neither logged nor allocated", Severity::bug,
-        "certain that the commit did not cover the line; an object that is not logged and shares its lines with one that is "
+        "certain that the commit did not cover the line; a warning where the transaction freed something after the store, which may be the object; an object that is not logged and shares its lines with one that is "
         "escapes",
         "suppress it for the function that stores, where the program handles that data itself"};
     using Rule::Rule;
@@ -36,7 +36,10 @@ public:
             LineState *line = context_.lines.find(write.line);
             if (line)
                 line->reported |= line->in_flight();
-            Draft *draft = context_.findings.hit(kInfo, Severity::bug, write.origin, write.line);
+            // What was allocated and freed again is no longer covered, and need not be.
+            const bool perhaps_freed = write.origin.seq < epoch.last_free;
+            Draft *draft = context_.findings.hit(kInfo, perhaps_freed ? Severity::warning : Severity::bug, write.origin,
+                                                 write.line);
             if (!draft)
                 continue;
             draft->message = fmt::format("a transaction of {} (events {} to {}) changed a line that it neither logged nor "
@@ -45,6 +48,9 @@ public:
                                          line ? ", and the commit did not make it durable" : "");
             draft->fix = fmt::format("add the object to the transaction before the store at {}",
                                      context_.code.where(write.origin.site));
+            draft->note = perhaps_freed ? "may be harmless: the transaction freed something after this store, and if it was "
+                                          "an object of its own, nothing is lost"
+                                        : "";
         }
     }
 };

@@ -103,6 +103,21 @@ Diagnosis examine_tool(const char *program, const std::vector<std::string> &vers
     return {program, Health::good, said.substr(0, said.find('\n')), ""};
 }
 
+// Found out by trying: bubblewrap may be there and not be allowed to make namespaces.
+Diagnosis examine_sandbox()
+{
+    const auto path = find_program("bwrap");
+    if (!path)
+        return {"sandbox", Health::bad, "bubblewrap is not installed (fsck oracles run in it)", "run ./setup"};
+    const CommandResult result =
+        run_command({path->string(), "--unshare-all", "--unshare-user", "--cap-drop", "ALL", "--ro-bind", "/", "/", "true"},
+                    {.deadline = Deadline::after(std::chrono::seconds(20))});
+    if (!result.success())
+        return {"sandbox", Health::limited, result.last_words(),
+                "allow user namespaces, or use only oracles that need no program: --oracle mount,semantic,usable"};
+    return {"sandbox", Health::good, "bubblewrap runs programs without privileges or network", ""};
+}
+
 Diagnosis examine_image(const fs::path &cache)
 {
     const images::ImageStore store(cache);
@@ -155,7 +170,9 @@ void examine(const fs::path &cache, const std::function<void(const Diagnosis &)>
     report(examine_libvirt(cache));
     report(examine_tool("mkfs.ext4", {"-V"}, "formats ext4"));
     report(examine_tool("mkfs.xfs", {"-V"}, "formats XFS"));
-    report(examine_tool("bwrap", {"--version"}, "the sandbox of fsck oracles"));
+    report(examine_tool("e2fsck", {"-V"}, "checks ext4"));
+    report(examine_tool("xfs_repair", {"-V"}, "checks XFS"));
+    report(examine_sandbox());
     report(examine_disk(cache));
     const Diagnosis image = examine_image(cache);
     report(image);

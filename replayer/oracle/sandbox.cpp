@@ -44,7 +44,8 @@ CommandResult run_sandboxed(const std::vector<std::string> &argv, const std::vec
     std::vector<std::string> command = {prlimit,
                                         fmt::format("--as={}", limits.memory),
                                         fmt::format("--cpu={}", seconds),
-                                        fmt::format("--fsize={}", limits.file),
+                                        // Up to the program to raise: xfs_repair insists on that.
+                                        fmt::format("--fsize={}:", limits.file),
                                         "--core=0",
                                         bwrap,
                                         "--unshare-all",

@@ -41,6 +41,11 @@ std::string data_of(const Tree &tree, std::uint64_t inode)
     return text;
 }
 
+int weight(const std::string &kind)
+{
+    return kind.starts_with("cannot ") ? 3 : kind == "missing" ? 2 : kind == "unexpected" ? 1 : 0;
+}
+
 // One tree against one state.
 class Comparison {
 public:
@@ -243,6 +248,9 @@ std::vector<TreeProblem> Comparison::run()
             add("unexpected", path, "it should not be there");
     }
     compare_links();
+    // What is gone, or should be, explains most of what is odd about the rest.
+    std::stable_sort(problems_.begin(), problems_.end(),
+                     [](const TreeProblem &a, const TreeProblem &b) { return weight(a.kind) > weight(b.kind); });
     return problems_;
 }
 

@@ -28,6 +28,7 @@ std::vector<fs::path> recorded_files(const RunFiles &files)
     names.push_back(files.results());
     names.push_back(files.results().string() + "-journal");
     names.push_back(files.findings());
+    names.push_back(files.legal_states());
     return names;
 }
 

@@ -31,6 +31,8 @@ struct RunFiles {
     std::filesystem::path errors() const { return directory / "errors.txt"; }
     // Only of a recording that is not complete: PM as it was at the end.
     std::filesystem::path final_pm(std::size_t device) const;
+    // What the workload leaves after each operation, found by the first test.
+    std::filesystem::path legal_states() const { return directory / "legal_states"; }
     std::filesystem::path lock() const { return directory / "lock"; }
     // What testing the recording leaves.
     std::filesystem::path results() const { return directory / "results.db"; }

@@ -46,8 +46,8 @@ Results::Results(const std::filesystem::path &path, const ResultsSubject &subjec
     origin_.emplace(database_.get(), "INSERT OR IGNORE INTO origin VALUES (?, ?, ?, ?)");
     verdict_.emplace(database_.get(),
                      "UPDATE image SET session = ?2, verdict = ?3, confirmed = ?4, disagreed = ?5, lost_guests = ?6, "
-                     "finding = nullif(?7, ''), guest_seconds = ?8 / 1e6, harness_seconds = ?9 / 1e6, "
-                     "restore_seconds = ?10 / 1e6 WHERE number = ?1");
+                     "finding = nullif(?7, ''), judge_seconds = ?8 / 1e6, harness_seconds = ?9 / 1e6, "
+                     "restore_seconds = ?10 / 1e6, oracle_seconds = ?11 / 1e6 WHERE number = ?1");
     evidence_.emplace(database_.get(), "INSERT INTO evidence VALUES (?, ?, ?, ?, ?)");
 }
 
@@ -122,9 +122,10 @@ void Results::put_outcome(const guest::Outcome &outcome, std::string_view findin
         .bind(5, std::int64_t{outcome.disagreed})
         .bind(6, std::int64_t{outcome.lost_guests})
         .bind(7, finding)
-        .bind(8, usec(outcome.guest_seconds))
+        .bind(8, usec(outcome.judge_seconds))
         .bind(9, usec(outcome.patch_seconds))
         .bind(10, usec(outcome.restore_seconds))
+        .bind(11, usec(judgement.oracle_seconds))
         .run();
     // Of an earlier session, which ended in an infra_error.
     Statement(database_.get(), "DELETE FROM evidence WHERE image = ?").bind(1, outcome.image).run();

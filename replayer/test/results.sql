@@ -34,7 +34,8 @@ CREATE TABLE image (
     disagreed INTEGER,          -- 1: it said another thing, so the verdict is infra_error
     lost_guests INTEGER,        -- that the image cost
     finding TEXT,               -- finding.id
-    guest_seconds REAL,         -- in guests and oracles
+    judge_seconds REAL,         -- in guests and oracles, with what was tried again and confirmed
+    oracle_seconds REAL,        -- of the judgement that counts: in programs on the host
     harness_seconds REAL,       -- patching PM and undoing what guests wrote
     restore_seconds REAL,       -- restoring guests
     UNIQUE (identity, expectation)

@@ -49,7 +49,8 @@ struct TestReport {
     std::uint64_t confirmed = 0;
     std::uint64_t known = 0; // states whose image had its verdict already
     double seconds = 0;
-    double guest_seconds = 0;
+    double judge_seconds = 0;  // of all workers: in guests and oracles
+    double oracle_seconds = 0; // the programs on the host among it
     double restore_seconds = 0;
     double patch_seconds = 0;
     guest::WorkerCounts workers;

@@ -28,16 +28,17 @@ def cases(path):
     """The lines of each case of a file, numbered: a line `== NAME` begins one."""
     found = [[]]
     for number, line in enumerate(path.read_text().splitlines(), 1):
-        if line.startswith("== ") and any(text.strip() for _, text in found[-1]):
+        if line.startswith("== ") and any(text.startswith("$ ") for _, text in found[-1]):
             found.append([])
         found[-1].append((number, line))
     return found
 
 
 def parse(path, lines):
-    """(lines before the first command, trace text, masks, commands)"""
-    head, trace, masks, commands = [], None, [], []
+    """(lines before the first command, trace text, masks, commands, other files by name)"""
+    head, trace, masks, commands, files = [], None, [], [], {}
     in_trace = False
+    into = None
     for number, line in lines:
         if line.startswith("$ "):
             commands.append(line[2:])
@@ -48,7 +49,13 @@ def parse(path, lines):
             trace.append(line)
             continue
         in_trace = False
-        if line.startswith("trace:"):
+        if into is not None and (line.startswith("    ") or not line.strip()):
+            into.append(line[4:])
+            continue
+        into = None
+        if line.startswith("file:"):
+            into = files[line[len("file:"):].strip()] = []
+        elif line.startswith("trace:"):
             name = line[len("trace:"):].strip()
             in_trace = not name
             # Lines before the trace are kept as empty ones, so that mistakes are told with their line here.
@@ -56,10 +63,10 @@ def parse(path, lines):
         elif line.startswith("mask:"):
             masks.append(re.compile(line[len("mask:"):].strip()))
         elif line.strip() and not line.startswith(("#", "== ")):
-            raise Mistake(f"{path.name}:{number}: neither a comment, 'trace:', 'mask:' nor '$ command'")
+            raise Mistake(f"{path.name}:{number}: neither a comment, 'trace:', 'file:', 'mask:' nor '$ command'")
     if trace is None or not commands:
         raise Mistake(f"{path.name}: it has no trace or no command")
-    return head, "\n".join(trace) + "\n", masks, commands
+    return head, "\n".join(trace) + "\n", masks, commands, files
 
 
 def run(command, program, directory):
@@ -83,10 +90,12 @@ def run(command, program, directory):
         yield f"? {result.returncode}"
 
 
-def answers(name, trace, masks, commands, program, make_trace):
+def answers(name, trace, masks, commands, program, make_trace, files={}):
     """The transcript of commands about one trace."""
     with tempfile.TemporaryDirectory() as directory:
         (pathlib.Path(directory) / "RUN").mkdir()
+        for file, lines in files.items():
+            (pathlib.Path(directory) / file).write_text("\n".join(lines) + "\n")
         made = subprocess.run([make_trace, "-", "RUN/trace.db"], cwd=directory, input=trace, text=True,
                               capture_output=True)
         if made.returncode:
@@ -112,8 +121,9 @@ def transcript(path, program, make_trace):
                                   program, make_trace), text)
     said = []
     for lines in cases(path):
-        head, trace, masks, commands = parse(path, lines)
-        said.append("\n".join(head).rstrip() + "\n\n" + answers(path.name, trace, masks, commands, program, make_trace))
+        head, trace, masks, commands, files = parse(path, lines)
+        said.append("\n".join(head).rstrip() + "\n\n" +
+                    answers(path.name, trace, masks, commands, program, make_trace, files))
     return "\n".join(said)
 
 

@@ -282,6 +282,24 @@ TEST_P(PmImages, ExportedImagesAndDeltas)
     EXPECT_GT(seen, 80u);
 }
 
+TEST_P(PmImages, TheLastLineCounts)
+{
+    const trace::TraceReader reader(path());
+    const InitialImage initial(reader);
+    const trace::Region region = reader.regions()[0];
+    const std::uint64_t last = (region.base + region.size) / trace::kLineBytes - 1;
+    ChangingImage image(initial);
+    const std::uint64_t value = 0x5555;
+    image.write(last, 56, &value, sizeof value);
+    Bytes bytes(region.size);
+    reader.load_initial_image(region, bytes);
+    std::memcpy(bytes.data() + region.size - sizeof value, &value, sizeof value);
+    EXPECT_EQ(image.hash(), hash_of(region.base, bytes));
+    std::vector<std::uint64_t> written;
+    image.for_each_written([&](std::uint64_t line) { written.push_back(line); });
+    EXPECT_EQ(written, std::vector<std::uint64_t>{last});
+}
+
 INSTANTIATE_TEST_SUITE_P(Work, PmImages, testing::Values("tidy", "forgetful", "mixed"),
                          [](const auto &shape) { return std::string(shape.param); });
 
@@ -294,6 +312,8 @@ TEST(LineHash, ZerosAreNothing)
     const Hash128 hash = line_hash(7, line.data());
     EXPECT_EQ(hash_from_hex(hash.hex()), hash);
     EXPECT_EQ(hash_from_hex("xyz"), std::nullopt);
+    for (const char wrong : {'g', 'A', '`', ' ', '/', ':'})
+        EXPECT_EQ(hash_from_hex(std::string(31, '0') + wrong), std::nullopt) << wrong;
     Hash128 sum = {UINT64_MAX, 5};
     sum += {3, 1};
     EXPECT_EQ(sum, (Hash128{2, 7}));

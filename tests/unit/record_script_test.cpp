@@ -36,7 +36,10 @@ TEST(Script, IsCutAtItsTopLevel)
               (Texts{"case $x in\n a|b) c ;;\n (d) e\n f;;\n *) g\nesac", "h"}));
     EXPECT_EQ(commands("f() {\n a\n}\nf"), (Texts{"f() {\n a\n}", "f"}));
     EXPECT_EQ(commands("f()\n{\n a\n}\nf"), (Texts{"f()\n{\n a\n}", "f"}));
+    EXPECT_EQ(commands("case x in\n a) if y\n then z\n fi ;;\nesac\nb"),
+              (Texts{"case x in\n a) if y\n then z\n fi ;;\nesac", "b"}));
     EXPECT_EQ(commands("( a\nb )\nc"), (Texts{"( a\nb )", "c"}));
+    EXPECT_EQ(commands("(a; (b))\nc"), (Texts{"(a; (b))", "c"}));
     EXPECT_EQ(commands("cat <<E\nif\n)\nE\nb"), (Texts{"cat <<E\nif\n)\nE", "b"}));
     EXPECT_EQ(commands("cat <<-'E F' >x\n\tq\n\tE F\nb"), (Texts{"cat <<-'E F' >x\n\tq\n\tE F", "b"}));
     EXPECT_EQ(commands("x=$(a\nb)\nc"), (Texts{"x=$(a\nb)", "c"}));

@@ -81,7 +81,7 @@ protected:
     void put_program(std::uint64_t headers, std::uint64_t entry)
     {
         memory_.put_text(0x5000, "/bin/program");
-        memory_.put_words(kStack, {1, 0x5000, 0, 0x5000, 0, AT_PHDR, headers, AT_PHNUM, 2, AT_ENTRY, entry, AT_EXECFN,
+        memory_.put_words(kStack, {1, 0x5000, 0, 0x5000, 0, AT_PHDR, headers, AT_PHNUM, 3, AT_ENTRY, entry, AT_EXECFN,
                                    0x5000, AT_NULL, 0});
     }
 
@@ -133,7 +133,7 @@ TEST_F(SystemCallsTest, FollowForkExecAndMappings)
     EXPECT_EQ(told(calls_.leave({0x4000, kPc, kStack, 0, true})), "process_start 4000 0 0 /bin/program; ");
 
     // Once the headers are in memory, the next system call finds out where the program is.
-    Elf64_Phdr headers[2] = {};
+    Elf64_Phdr headers[3] = {};
     headers[0].p_type = PT_PHDR;
     headers[0].p_vaddr = 0x400040;
     headers[1].p_type = PT_LOAD;
@@ -141,6 +141,10 @@ TEST_F(SystemCallsTest, FollowForkExecAndMappings)
     headers[1].p_vaddr = 0x401000;
     headers[1].p_offset = 0x1000;
     headers[1].p_memsz = 0x500;
+    headers[2].p_type = PT_LOAD; // data
+    headers[2].p_flags = PF_R | PF_W;
+    headers[2].p_vaddr = 0x402000;
+    headers[2].p_memsz = 0x1000;
     memory_.put(0x400040, headers, sizeof headers);
     memory_.put_text(0xa000, "/lib/libx.so");
     EXPECT_EQ(enter(0x4000, SYS_openat, {0, 0xa000}),
@@ -149,6 +153,7 @@ TEST_F(SystemCallsTest, FollowForkExecAndMappings)
     enter(0x4000, SYS_mmap, {0, 0x2000, PROT_READ | PROT_EXEC, MAP_PRIVATE, 3, 0x1000});
     EXPECT_EQ(leave(0x4000, 0x7f0000000000), "syscall_exit 4000 9 139637976727552 ; note 4000 0 0 map /lib/libx.so; ");
     EXPECT_EQ(processes_.in(0x4000).module_at(0x401234), "/bin/program");
+    EXPECT_EQ(processes_.in(0x4000).module_at(0x402010), "");
     EXPECT_EQ(processes_.in(0x4000).module_at(0x7f0000001fff), "/lib/libx.so");
     EXPECT_EQ(processes_.in(0x4000).module_at(0x7f0000002000), "");
 }
@@ -199,6 +204,7 @@ constexpr std::uint64_t kOther = 0xffffc90000008000; // and of another
 
 TEST_F(CallStacksTest, FollowCallsAndReturns)
 {
+    EXPECT_EQ(chain(0x300), Chain{}); // nothing is known of this thread yet
     stacks_.enter_user(cursor_, {0x1000, 0}, 0x7000);
     stacks_.call(cursor_, 0x6ff8, code(0x100));
     stacks_.call(cursor_, 0x6fe0, code(0x200));

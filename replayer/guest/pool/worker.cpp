@@ -135,12 +135,14 @@ std::optional<Judgement> Worker::attempt(Seat &seat, const Assignment &assignmen
                              crash ? "the kernel killed a process of the guest's agent" : "the guest's agent died", log);
         lost.evidence[0].details["message"] = end.what();
     } catch (const Error &error) {
-        if (error.kind() != ErrorKind::guest)
+        if (error.kind() != ErrorKind::guest) {
+            leave(seat); // what it wrote is not undone, and not to be taken for somebody else's
             throw;
+        }
         lost = of_lost_guest(Verdict::infra_error, "the guest could not be judged", seat.guest->log().kernel_log());
         lost.evidence[0].details["message"] = error.what();
     }
-    outcome.guest_seconds += judging.seconds();
+    outcome.judge_seconds += judging.seconds();
     const Stopwatch undoing;
     if (!said) {
         ++outcome.lost_guests;

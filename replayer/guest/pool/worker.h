@@ -40,7 +40,7 @@ struct Outcome {
     bool confirmed = false; // a fresh guest was asked
     bool disagreed = false; // and said another thing, or the second attempt did: an infra_error
     unsigned lost_guests = 0;
-    double guest_seconds = 0;   // the judge's, of guests and oracles
+    double judge_seconds = 0;   // in guests and oracles, all attempts and confirmations
     double restore_seconds = 0; // for lost and fresh guests
     double patch_seconds = 0;   // PM given and taken back
 };

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// `fencepost record` and `fencepost verify` for other verbs.
+#pragma once
+
+#include <string>
+
+#include "cli/verb.h"
+#include "replayer/record/recorder.h"
+#include "replayer/record/run_directory.h"
+#include "replayer/record/verify.h"
+
+namespace fencepost::cli {
+
+struct RecordArguments {
+    std::string spec = {};
+    std::string run = {};
+    bool no_stacks = false;
+    bool force = false;
+    bool anywhere = false;
+    bool dry_run = false;
+};
+
+void add_record_arguments(CLI::App &verb, RecordArguments &arguments);
+// A recording that is not complete is there, and an Error(trace).
+record::RecordResult record_workload(const Context &context, const RecordArguments &arguments);
+void print_recording(const record::RunFiles &files, const record::RecordResult &result);
+
+// Records again `times` times; 0: only looks.
+record::VerifyReport verify_run(const Context &context, const record::RunFiles &files, unsigned times);
+void print_verification(const record::VerifyReport &report);
+nlohmann::json verification_json(const record::VerifyReport &report);
+// An Error(trace) or Error(guest) that says why not.
+void require_good(const record::VerifyReport &report);
+
+} // namespace fencepost::cli

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// `fencepost run`: record, verify, analyze and test one workload.
+#include <cstdio>
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "analyzer/findings/rule_json.h"
+#include "analyzer/findings/rule_text.h"
+#include "analyzer/rules/engine.h"
+#include "base/error.h"
+#include "base/files.h"
+#include "cli/record_verb.h"
+#include "cli/test_verb.h"
+#include "replayer/record/run_files.h"
+
+namespace fencepost::cli {
+
+namespace {
+
+using nlohmann::json;
+
+struct RunOptions {
+    RecordArguments record = {};
+    TestArguments test = {};
+    unsigned times = 1;
+};
+
+// A run that was stopped after its recording goes on with it.
+bool has_recording(const RunOptions &options)
+{
+    const record::RunFiles files = {options.record.run};
+    std::error_code error;
+    if (options.record.force || !std::filesystem::exists(files.summary(), error) ||
+        !std::filesystem::exists(files.trace(), error))
+        return false;
+    return read_file(files.spec()) == read_file(options.record.spec);
+}
+
+void title(const Context &context, const char *text)
+{
+    if (!context.settings.json)
+        fmt::print("== {}\n", text);
+    std::fflush(stdout);
+}
+
+// As `fencepost analyze` without options.
+findings::RuleReport apply_rules(const record::RunFiles &files)
+{
+    const trace::TraceReader reader(files.trace());
+    return rules::Engine(reader, {}, rules::built_in_transaction_tables(), {}).run();
+}
+
+bool has_bug(const findings::RuleReport &report)
+{
+    return std::any_of(report.findings.begin(), report.findings.end(), [](const findings::RuleFinding &finding) {
+        return finding.severity == findings::Severity::bug;
+    });
+}
+
+void run(Context &context, const RunOptions &options)
+{
+    check_test_arguments(options.test);
+    const bool as_json = context.settings.json;
+    const record::RunFiles files = {options.record.run};
+    json document = json::object();
+    bool workload_finished = true;
+    title(context, "record");
+    if (has_recording(options)) {
+        document["record"] = json::parse(read_file(files.summary()), nullptr, false);
+        if (!as_json)
+            fmt::print("recorded   before, from the same spec\n");
+    } else {
+        const record::RecordResult result = record_workload(context, options.record);
+        workload_finished = result.end == record::WorkloadEnd::finished;
+        document["record"] = summary(files, result);
+        if (!as_json)
+            print_recording(files, result);
+    }
+    title(context, "verify");
+    const record::VerifyReport verified = verify_run(context, files, options.times);
+    document["verify"] = verification_json(verified);
+    if (!as_json)
+        print_verification(verified);
+    require_good(verified);
+    title(context, "analyze");
+    const findings::RuleReport rules = apply_rules(files);
+    document["analyze"] = to_json(rules);
+    if (!as_json && !text_lines(rules).empty())
+        fmt::print("{} (fencepost analyze {} shows them)\n", text_lines(rules).back(), files.directory.string());
+    title(context, "test");
+    const test::TestReport report = run_test(context, files, options.test);
+    document["test"] = report_json(report);
+    if (as_json)
+        print_json(document);
+    else
+        print_report(report, files);
+    context.exit_code = exit_code_of(report);
+    if (context.exit_code == 0 && (!workload_finished || has_bug(rules)))
+        context.exit_code = 1;
+}
+
+} // namespace
+
+void add_run(CLI::App &app, Context &context)
+{
+    CLI::App *verb = app.add_subcommand("run", "Records a workload, verifies the recording, applies rules to it and tests its crash states");
+    auto options = std::make_shared<RunOptions>();
+    add_record_arguments(*verb, options->record);
+    verb->add_option("--times", options->times, "How often to record again to verify; 0: only look")
+        ->check(CLI::Range(0u, 1000u))
+        ->capture_default_str();
+    add_test_arguments(*verb, options->test);
+    verb->footer("Each part is a verb of its own: record, verify, analyze, test. A run that was stopped goes on where it was.");
+    verb->callback([&context, options] { run(context, *options); });
+}
+
+} // namespace fencepost::cli

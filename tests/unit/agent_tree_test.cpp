@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Trees as the agent dumps them and tries them out, on directories of the host.
+#include "guest-images/agent/tree_dump.h"
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "guest-images/agent/usable.h"
+
+namespace fencepost::agent {
+namespace {
+
+namespace fs = std::filesystem;
+
+class AgentTree : public testing::Test {
+protected:
+    AgentTree()
+    {
+        char name[] = "/tmp/fp-tree-XXXXXX";
+        root_ = mkdtemp(name);
+    }
+    ~AgentTree() override
+    {
+        std::error_code ignored;
+        fs::remove_all(root_, ignored);
+    }
+
+    void write(const std::string &name, const std::string &bytes) { std::ofstream(root_ / name) << bytes; }
+    TreeDump dump(const TreeLimits &limits = {}, std::string_view known = "")
+    {
+        KnownBlocks blocks(known);
+        return dump_tree(root_, limits, blocks);
+    }
+    static const TreeEntry &entry(const TreeDump &tree, const std::string &path)
+    {
+        static const TreeEntry kNone;
+        for (const TreeEntry &each : tree.entries)
+            if (each.path == path)
+                return each;
+        ADD_FAILURE() << path << " is not in the dump";
+        return kNone;
+    }
+    static std::uint64_t hash(const TreeEntry &entry, std::size_t block)
+    {
+        std::uint64_t value = 1;
+        if (entry.block_hashes.size() >= (block + 1) * 8)
+            std::memcpy(&value, entry.block_hashes.data() + block * 8, 8);
+        return value;
+    }
+
+    fs::path root_;
+};
+
+TEST_F(AgentTree, HasEverythingInOrder)
+{
+    fs::create_directories(root_ / "d/e");
+    write("d/file", "hello");
+    write("b", "");
+    fs::create_symlink("../b", root_ / "d/s");
+    fs::create_hard_link(root_ / "d/file", root_ / "a");
+    ASSERT_EQ(mkfifo((root_ / "p").c_str(), 0640), 0);
+    chmod((root_ / "b").c_str(), 04711);
+    const TreeDump tree = dump();
+    std::vector<std::string> paths;
+    for (const TreeEntry &each : tree.entries)
+        paths.push_back(each.path);
+    EXPECT_EQ(paths, (std::vector<std::string>{".", "a", "b", "d", "d/e", "d/file", "d/s", "p"}));
+    EXPECT_EQ(entry(tree, "a").link_count, 2u);
+    EXPECT_EQ(entry(tree, "a").inode, entry(tree, "d/file").inode);
+    EXPECT_EQ(entry(tree, "a").block_hashes, entry(tree, "d/file").block_hashes);
+    EXPECT_EQ(entry(tree, "a").size, 5u);
+    EXPECT_EQ(entry(tree, "b").mode, 04711u);
+    EXPECT_EQ(entry(tree, "d").type, FileType::directory);
+    EXPECT_EQ(entry(tree, "d").size, 0u);
+    EXPECT_EQ(entry(tree, "d/s").target, "../b");
+    EXPECT_EQ(entry(tree, "p").type, FileType::fifo);
+    EXPECT_FALSE(tree.truncated);
+    EXPECT_EQ(dump().entries, tree.entries) << "the same tree, the same dump";
+}
+
+TEST_F(AgentTree, HashesBlocksAndSendsUnknownOnesOnce)
+{
+    const std::string block(kTreeBlock, 'x');
+    write("a", block + block + std::string(kTreeBlock, '\0') + "tail");
+    write("b", "tail" + std::string(10, '\0'));
+    const TreeDump tree = dump();
+    const TreeEntry &a = entry(tree, "a");
+    EXPECT_EQ(a.block_hashes.size(), 4 * 8u);
+    EXPECT_EQ(hash(a, 0), block_hash(block));
+    EXPECT_EQ(hash(a, 1), hash(a, 0));
+    EXPECT_EQ(hash(a, 2), 0u) << "zeros";
+    EXPECT_EQ(hash(a, 3), hash(entry(tree, "b"), 0)) << "filled up with zeros";
+    ASSERT_EQ(tree.blocks.size(), 2u);
+    EXPECT_EQ(tree.blocks[0].bytes, block);
+    EXPECT_EQ(tree.blocks[1].bytes, "tail" + std::string(kTreeBlock - 4, '\0'));
+    const std::uint64_t known = block_hash(block);
+    EXPECT_EQ(dump({}, {reinterpret_cast<const char *>(&known), 8}).blocks.size(), 1u);
+}
+
+TEST_F(AgentTree, ReadsAroundHoles)
+{
+    const int file = open((root_ / "sparse").c_str(), O_RDWR | O_CREAT, 0600);
+    ASSERT_EQ(ftruncate(file, 10 * kTreeBlock + 100), 0);
+    ASSERT_EQ(pwrite(file, "x", 1, 3 * kTreeBlock + 7), 1);
+    close(file);
+    const TreeDump tree = dump();
+    const TreeEntry &sparse = entry(tree, "sparse");
+    EXPECT_EQ(sparse.block_hashes.size(), 11 * 8u);
+    EXPECT_GE(sparse.holes.size(), 1u);
+    std::set<std::size_t> written;
+    for (std::size_t i = 0; i < 11; ++i)
+        if (hash(sparse, i) != 0)
+            written.insert(i);
+    EXPECT_EQ(written, std::set<std::size_t>{3});
+    EXPECT_TRUE(sparse.failed_step.empty());
+}
+
+TEST_F(AgentTree, LimitsAreSaid)
+{
+    for (int i = 0; i < 20; ++i)
+        write("file" + std::to_string(i), std::string(kTreeBlock, static_cast<char>('a' + i)));
+    EXPECT_FALSE(dump().truncated);
+    const TreeDump few = dump({.entries = 5});
+    EXPECT_TRUE(few.truncated);
+    EXPECT_EQ(few.entries.size(), 5u);
+    const TreeDump unsent = dump({.blocks = 3});
+    EXPECT_TRUE(unsent.truncated);
+    EXPECT_EQ(unsent.blocks.size(), 3u);
+    const TreeDump unread = dump({.content_bytes = 2 * kTreeBlock});
+    EXPECT_TRUE(unread.truncated);
+    EXPECT_TRUE(entry(unread, "file9").contents_left_out);
+    EXPECT_TRUE(entry(unread, "file9").block_hashes.empty());
+}
+
+TEST_F(AgentTree, WhatCannotBeLookedAtIsSaid)
+{
+    const TreeDump none = [] {
+        KnownBlocks blocks("");
+        return dump_tree("/nonexistent/place", {}, blocks);
+    }();
+    ASSERT_EQ(none.entries.size(), 1u);
+    EXPECT_EQ(none.entries[0].failed_step, "stat");
+    EXPECT_EQ(none.entries[0].error_number, ENOENT);
+}
+
+TEST_F(AgentTree, AHealthyTreeIsUsableAndStaysAsItIs)
+{
+    fs::create_directories(root_ / "d/e");
+    write("d/x", "y");
+    const TreeDump before = dump();
+    EXPECT_TRUE(try_directories(root_, before).empty());
+    EXPECT_EQ(dump().entries, before.entries);
+}
+
+TEST_F(AgentTree, WhatCannotBeDoneInADirectoryIsSaid)
+{
+    fs::create_directories(root_ / "d/e");
+    const TreeDump tree = dump();
+    // In the way of the first step, of a later one, and of all of them.
+    write(".fencepost-usable", "");
+    fs::create_directory(root_ / "d/.fencepost-usable-renamed");
+    fs::remove(root_ / "d/e");
+    const std::vector<UsableProblem> problems = try_directories(root_, tree);
+    ASSERT_EQ(problems.size(), 3u);
+    EXPECT_EQ(problems[0], (UsableProblem{".", "create", EEXIST}));
+    EXPECT_EQ(problems[1], (UsableProblem{"d", "rename", EISDIR}));
+    EXPECT_EQ(problems[2], (UsableProblem{"d/e", "create", ENOENT}));
+}
+
+} // namespace
+} // namespace fencepost::agent

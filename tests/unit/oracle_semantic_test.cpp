@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The rules for recovered trees, on histories and trees made by hand: what each rule lets pass, and what not.
+#include "replayer/oracle/semantic.h"
+
+#include <gtest/gtest.h>
+
+#include "replayer/oracle/oracle_choice.h"
+
+namespace fencepost::oracle {
+namespace {
+
+using agent::Durable;
+using agent::FileType;
+using agent::TreeEntry;
+
+// A block of one letter; its "hash" is the letter. A space is a block of zeros.
+constexpr std::uint64_t hash_of(char letter)
+{
+    return letter == ' ' ? 0 : static_cast<std::uint64_t>(letter);
+}
+
+std::string hashes(const std::string &letters)
+{
+    std::string bytes;
+    for (const char letter : letters) {
+        const std::uint64_t hash = hash_of(letter);
+        bytes.append(reinterpret_cast<const char *>(&hash), sizeof hash);
+    }
+    return bytes;
+}
+
+TreeEntry directory(const std::string &path, std::uint64_t inode)
+{
+    TreeEntry entry;
+    entry.path = path;
+    entry.type = FileType::directory;
+    entry.inode = inode;
+    entry.mode = 0755;
+    entry.link_count = 2;
+    return entry;
+}
+
+// As many whole blocks as letters.
+TreeEntry file(const std::string &path, std::uint64_t inode, const std::string &letters)
+{
+    TreeEntry entry;
+    entry.path = path;
+    entry.type = FileType::file;
+    entry.inode = inode;
+    entry.mode = 0644;
+    entry.link_count = 1;
+    entry.size = letters.size() * agent::kTreeBlock;
+    entry.block_hashes = hashes(letters);
+    return entry;
+}
+
+using Entries = std::vector<TreeEntry>;
+
+Entries root(Entries more = {})
+{
+    more.insert(more.begin(), directory(".", 2));
+    return more;
+}
+
+agent::TreeDump dump(Entries entries)
+{
+    agent::TreeDump result;
+    result.entries = std::move(entries);
+    return result;
+}
+
+class Past {
+public:
+    Past()
+    {
+        for (char letter = 'A'; letter <= 'Z'; ++letter)
+            history.blocks[hash_of(letter)] = Block(agent::kTreeBlock, letter);
+        then(root());
+    }
+
+    Past &then(Entries entries, Durable durable = Durable::nothing, std::uint64_t inode = 0)
+    {
+        history.trees.emplace_back(std::move(entries));
+        State state;
+        state.tree = history.trees.size() - 1;
+        state.moment = history.states.empty() ? agent::Moment::start : agent::Moment::end;
+        state.operation = static_cast<std::uint32_t>(history.states.size());
+        state.durable = durable;
+        state.inode = inode;
+        history.states.push_back(state);
+        return *this;
+    }
+    // The tree stays.
+    Past &sync(Durable durable, std::uint64_t inode = 0)
+    {
+        State state = history.states.back();
+        state.operation += 1;
+        state.durable = durable;
+        state.inode = inode;
+        history.states.push_back(state);
+        return *this;
+    }
+
+    TreeVerdict judge(const Entries &entries, Window window, SemanticRules rules = {}) const
+    {
+        return judge_tree(dump(entries), history, window, rules);
+    }
+    TreeVerdict at_end(const Entries &entries, SemanticRules rules = {}) const
+    {
+        const std::size_t last = history.states.size() - 1;
+        return judge(entries, {last, last}, rules);
+    }
+
+    History history;
+};
+
+std::string kind(const TreeVerdict &verdict)
+{
+    return verdict.legal ? "legal" : verdict.problems.at(0).kind + " " + verdict.problems.at(0).path;
+}
+
+constexpr SemanticRules kSync = {Semantics::sync};
+constexpr SemanticRules kLags = {Semantics::fsync, true};
+constexpr SemanticRules kStale = {Semantics::fsync, true, true};
+
+TEST(SyncSemantics, WhatReturnedIsDurable)
+{
+    Past past;
+    past.then(root({file("a", 12, "A")})).then(root({file("a", 12, "A"), file("b", 13, "B")}));
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "A"), file("b", 13, "B")}), kSync)), "legal");
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "A")}), kSync)), "missing b");
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "A"), file("b", 13, "A")}), kSync)), "bytes b");
+}
+
+TEST(SyncSemantics, TheOperationInProgressHappenedOrNot)
+{
+    Past past;
+    past.then(root({file("a", 12, "A")})).then(root({file("b", 12, "A")}));
+    const Window renaming = {1, 2};
+    EXPECT_EQ(kind(past.judge(root({file("a", 12, "A")}), renaming, kSync)), "legal");
+    EXPECT_EQ(kind(past.judge(root({file("b", 12, "A")}), renaming, kSync)), "legal");
+    EXPECT_EQ(kind(past.judge(root({file("a", 12, "A"), file("b", 12, "A")}), renaming, kSync)), "unexpected a");
+    EXPECT_EQ(kind(past.judge(root(), renaming, kSync)), "missing b");
+}
+
+TEST(FsyncSemantics, AnyPrefixWithoutASync)
+{
+    Past past;
+    past.then(root({file("a", 12, "")})).then(root({file("a", 12, ""), file("b", 13, "")}));
+    EXPECT_EQ(kind(past.at_end(root())), "legal");
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "")}))), "legal");
+    EXPECT_EQ(kind(past.at_end(root({file("b", 13, "")}))), "missing a") << "a journal recovers to a prefix";
+}
+
+TEST(FsyncSemantics, SyncIsAFloor)
+{
+    Past past;
+    past.then(root({file("a", 12, "A")})).sync(Durable::all).then(root({file("b", 12, "A")}));
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "A")}))), "legal");
+    EXPECT_EQ(kind(past.at_end(root({file("b", 12, "A")}))), "legal");
+    EXPECT_EQ(kind(past.at_end(root())), "missing b");
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, " ")}))), "zeros a") << "synced bytes stay";
+    // Before sync has returned nothing is promised.
+    EXPECT_EQ(kind(past.judge(root(), {1, 2})), "legal");
+}
+
+TEST(FsyncSemantics, FsyncOfAFileIsAFloorForWhatHappenedUpToItsLastChange)
+{
+    Past past;
+    past.then(root({directory("d", 20)}))
+        .then(root({file("a", 12, "A"), directory("d", 20)}))
+        .then(root({file("a", 12, "A")})) // rmdir d
+        .sync(Durable::file, 12);
+    EXPECT_EQ(durable_state(past.history, {4, 4}, {}), 2u);
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "A"), directory("d", 20)}))), "legal") << "rmdir was not synced";
+    EXPECT_EQ(kind(past.at_end(root({directory("d", 20)}))), "missing a");
+}
+
+TEST(FsyncSemantics, BytesAloneAreNoFloorForTheTree)
+{
+    Past past;
+    past.then(root({file("a", 12, "A")}))
+        .sync(Durable::all)
+        .then(root({file("a", 12, "A"), directory("d", 20)}))
+        .then(root({file("a", 12, "B"), directory("d", 20)})) // in place
+        .sync(Durable::file, 12);
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "B")}))), "legal") << "the directory was not synced";
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "A")}))), "bytes a") << "the bytes were";
+}
+
+TEST(FsyncSemantics, RenamesAndModesAreSyncedByFsyncAndNotByFdatasync)
+{
+    for (const Durable durable : {Durable::file, Durable::file_data}) {
+        Past past;
+        TreeEntry secret = file("b", 12, "A");
+        secret.mode = 0600;
+        past.then(root({file("a", 12, "A")})).sync(Durable::all).then(root({secret})).sync(durable, 12);
+        EXPECT_EQ(kind(past.at_end(root({file("a", 12, "A")}))), durable == Durable::file ? "missing b" : "legal");
+    }
+}
+
+TEST(FsyncSemantics, FdatasyncMakesSizeAndBytesDurable)
+{
+    Past past;
+    past.then(root({file("a", 12, "A")})).sync(Durable::all).then(root({file("a", 12, "AB")})).sync(Durable::file_data, 12);
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "AB")}))), "legal");
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "A")}))), "size a");
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "A ")}))), "zeros a");
+}
+
+TEST(FsyncSemantics, BytesInFlightAreOldNewOrZeroWhereThereWasNothing)
+{
+    Past past;
+    past.then(root({file("a", 12, "A")})).sync(Durable::all).then(root({file("a", 12, "BC")}));
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "AC")}))), "legal");
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "B ")}))), "legal") << "the second block is new";
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, " C")}))), "zeros a") << "the first one never was zero";
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "BD")}))), "garbage a");
+}
+
+TEST(FsyncSemantics, ATornBlockIsJudgedByteByByte)
+{
+    Past past;
+    past.then(root({file("a", 12, "A")})).sync(Durable::all).then(root({file("a", 12, "B")}));
+    agent::TreeDump torn = dump(root({file("a", 12, "?")}));
+    torn.blocks.push_back({'?', std::string(100, 'B') + std::string(agent::kTreeBlock - 100, 'A')});
+    const Window end = {3, 3};
+    EXPECT_EQ(kind(judge_tree(torn, past.history, end, {})), "legal");
+    torn.blocks[0].bytes[50] = 'x';
+    EXPECT_EQ(kind(judge_tree(torn, past.history, end, {})), "garbage a");
+    torn.blocks[0].bytes[50] = 0;
+    EXPECT_EQ(kind(judge_tree(torn, past.history, end, {})), "zeros a");
+    EXPECT_EQ(kind(judge_tree(torn, past.history, end, kSync)), "bytes a") << "atomic";
+    torn.blocks.clear();
+    EXPECT_TRUE(judge_tree(torn, past.history, end, {}).undecided) << "nobody can say";
+}
+
+TEST(FsyncSemantics, ARangeThatWasSyncedIsDurableAlone)
+{
+    Past past;
+    past.then(root({file("a", 12, "AA")})).sync(Durable::all).then(root({file("a", 12, "BB")})).sync(Durable::file_data, 12);
+    past.history.states.back().range = {0, agent::kTreeBlock};
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "BA")}))), "legal");
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "AB")}))), "bytes a");
+}
+
+TEST(FsyncSemantics, ANumberThatIsUsedAgainIsAnotherFile)
+{
+    Past past;
+    past.then(root({file("a", 12, "A")})).sync(Durable::all).then(root()).then(root({file("b", 12, "B")}));
+    EXPECT_EQ(kind(past.at_end(root({file("b", 12, " ")}))), "legal");
+    EXPECT_EQ(kind(past.at_end(root({file("b", 12, "A")}))), "garbage b") << "another file's bytes";
+}
+
+TEST(FsyncSemantics, DelayedAllocationLetsSizesLag)
+{
+    Past past;
+    past.then(root({file("a", 12, "")})).then(root({file("a", 12, "A")})).then(root({file("b", 12, "A")}));
+    EXPECT_EQ(kind(past.at_end(root({file("b", 12, "")}))), "size b");
+    EXPECT_EQ(kind(past.at_end(root({file("b", 12, "")}), kLags)), "legal");
+    EXPECT_EQ(kind(past.at_end(root({file("b", 12, "Z")}), kLags)), "garbage b");
+    EXPECT_EQ(kind(past.at_end(root({file("b", 12, "Z")}), kStale)), "legal") << "as data=writeback says";
+    past.sync(Durable::file, 12);
+    EXPECT_EQ(kind(past.at_end(root({file("b", 12, "")}), kLags)), "size b");
+    EXPECT_EQ(kind(past.at_end(root({file("b", 12, "Z")}), kStale)), "bytes b");
+}
+
+TEST(Trees, EveryFieldCounts)
+{
+    TreeEntry whole = file("a", 12, "A");
+    whole.attributes = {{"user.x", "1"}};
+    Past past;
+    past.then(root({whole, directory("d", 13)})).sync(Durable::all);
+    const auto with = [&](auto change) {
+        TreeEntry changed = whole;
+        change(changed);
+        return kind(past.at_end(root({changed, directory("d", 13)})));
+    };
+    EXPECT_EQ(with([](TreeEntry &) {}), "legal");
+    EXPECT_EQ(with([](TreeEntry &e) { e.mode = 0600; }), "mode a");
+    EXPECT_EQ(with([](TreeEntry &e) { e.user = 1; }), "user a");
+    EXPECT_EQ(with([](TreeEntry &e) { e.group = 1; }), "group a");
+    EXPECT_EQ(with([](TreeEntry &e) { e.link_count = 2; }), "link_count a");
+    EXPECT_EQ(with([](TreeEntry &e) { e.size = 1; }), "size a");
+    EXPECT_EQ(with([](TreeEntry &e) { e.attributes[0].value = "2"; }), "attributes a");
+    EXPECT_EQ(with([](TreeEntry &e) { e.attributes.clear(); }), "attributes a");
+    EXPECT_EQ(with([](TreeEntry &e) { e.type = FileType::symlink; }), "type a");
+    EXPECT_EQ(with([](TreeEntry &e) { e.failed_step = "read"; }), "cannot read a");
+    EXPECT_EQ(with([](TreeEntry &e) { e.inode = 99; }), "legal") << "numbers are the file system's";
+    EXPECT_EQ(with([](TreeEntry &e) { e.inode = 13; }), "linked d") << "but not shared with others";
+}
+
+TEST(Trees, ANameWithoutItsInodeIsNeverLegal)
+{
+    Past past;
+    past.then(root({file("a", 12, "A")}));
+    TreeEntry dangling;
+    dangling.path = "a";
+    dangling.failed_step = "stat";
+    dangling.error_number = 117;
+    EXPECT_EQ(kind(past.at_end(root({dangling}))), "cannot stat a");
+}
+
+TEST(Trees, MaskedFieldsAndMappedFilesAreNotCompared)
+{
+    Past past;
+    past.then(root({file("a", 12, "A")})).sync(Durable::all);
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "Q")}))), "bytes a");
+    past.history.masks.insert({"a", "contents"});
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "Q")}))), "legal");
+    past.history.masks.clear();
+    past.history.mapped.insert(12);
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "Q")}))), "legal");
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "QQ")}))), "size a");
+}
+
+TEST(Trees, WhatDiffersBetweenTwoRunsIsMaskedOrRefused)
+{
+    Past one;
+    one.then(root({file("a", 12, "A")}));
+    Past two;
+    two.then(root({file("a", 14, "B")}));
+    EXPECT_EQ(mask_differences(one.history, two.history), "");
+    EXPECT_EQ(one.history.masks, (std::set<Mask>{{"a", "contents"}}));
+    Past three;
+    three.then(root({file("tmp.x1", 12, "A")}));
+    EXPECT_NE(mask_differences(one.history, three.history), "");
+    three.sync(Durable::all);
+    EXPECT_NE(mask_differences(one.history, three.history), "");
+}
+
+TEST(Rules, ComeFromTypeAndMountOptions)
+{
+    const auto rules = [](const char *type, const char *options, const char *semantics = "") {
+        return rules_for({"/dev/pmem0", "/mnt", type, options}, semantics);
+    };
+    EXPECT_EQ(rules("ext4", "dax").semantics, Semantics::fsync);
+    EXPECT_EQ(rules("NOVA", "").semantics, Semantics::sync);
+    EXPECT_EQ(rules("ext4", "dax", "sync").semantics, Semantics::sync);
+    EXPECT_FALSE(rules("ext4", "noatime,dax=always").sizes_lag);
+    EXPECT_FALSE(rules("ext4", "dax,data=writeback").stale_bytes);
+    EXPECT_TRUE(rules("ext4", "dax=never").sizes_lag);
+    EXPECT_TRUE(rules("ext4", "data=writeback").stale_bytes);
+    EXPECT_FALSE(rules("ext4", "data=ordered").stale_bytes);
+}
+
+TEST(Windows, ComeFromTheOperationsOfTheTrace)
+{
+    Past past;
+    past.then(root({file("a", 12, "A")})).then(root());
+    const LegalStates legal(past.history, {{10, 20, 1, "open a"}, {30, 40, 2, "unlink a"}});
+    const auto window = [&](std::uint64_t seq) {
+        const Window found = legal.window(seq);
+        return std::pair(found.returned, found.begun);
+    };
+    EXPECT_EQ(window(10), std::pair(0ul, 0ul)) << "its begin did not happen";
+    EXPECT_EQ(window(11), std::pair(0ul, 1ul));
+    EXPECT_EQ(window(20), std::pair(0ul, 1ul)) << "its end did not happen";
+    EXPECT_EQ(window(21), std::pair(1ul, 1ul));
+    EXPECT_EQ(window(35), std::pair(1ul, 2ul));
+    EXPECT_EQ(window(99), std::pair(2ul, 2ul));
+    EXPECT_EQ(legal.operation_of(0), "");
+    EXPECT_EQ(legal.operation_of(2), "unlink a");
+}
+
+} // namespace
+} // namespace fencepost::oracle
