@@ -64,7 +64,7 @@ json to_json(const Finding &finding)
 {
     return {{"id", finding.id},           {"severity", finding.severity}, {"verdict", finding.verdict},
             {"oracle", finding.oracle},   {"summary", finding.summary},   {"decides", finding.decides},
-            {"site", finding.site_name},  {"state", finding.state},       {"image", finding.image},
+            {"site", finding.site_name},  {"operation", finding.operation}, {"state", finding.state},       {"image", finding.image},
             {"images", finding.images}};
 }
 

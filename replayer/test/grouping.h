@@ -17,6 +17,10 @@ struct Suspects {
     std::vector<states::MissingStore> missing = {}; // as missing_stores() gives them
     trace::SiteId last_store = 0;                   // the latest before the crash
     trace::StackId last_stack = 0;
+    std::uint64_t last_seq = 0;
+
+    std::uint64_t seq() const { return missing.empty() ? last_seq : missing.front().seq; }
+    trace::StackId stack() const { return missing.empty() ? last_stack : missing.front().stack; }
 };
 
 // Failing images with the same summary are put together as long as one site explains them: the states

@@ -46,6 +46,7 @@ struct Finding {
     std::string decides = {};
     trace::SiteId site = 0;
     std::string site_name = {};
+    std::string operation = {};
     std::uint64_t image = 0;
     std::string state = {};
     std::uint64_t images = 0;

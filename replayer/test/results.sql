@@ -73,6 +73,7 @@ CREATE TABLE finding (
     decides TEXT NOT NULL,      -- absent: a store of the site is missing in each; present: the last store is there
     site INTEGER NOT NULL,      -- of the trace; 0: unknown
     site_name TEXT NOT NULL,    -- function, offset and line as far as known
+    operation TEXT NOT NULL,    -- of the workload, in which the first image's store was executed; empty: none
     image INTEGER NOT NULL,     -- the first one
     state TEXT NOT NULL,        -- its first origin
     images INTEGER NOT NULL     -- how many

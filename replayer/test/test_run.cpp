@@ -34,6 +34,21 @@ struct Pending {
     Suspects suspects;
 };
 
+// What the workload was doing; empty where no operation was going on.
+std::string operation_at(const trace::TraceReader &reader, std::uint64_t seq)
+{
+    std::string operation;
+    reader.for_each_marker(
+        [&](const trace::MarkerRow &row) {
+            if (row.kind == trace::MarkerKind::op_begin)
+                operation = row.marker.text;
+            else if (row.kind == trace::MarkerKind::op_end)
+                operation.clear();
+        },
+        0, seq);
+    return operation;
+}
+
 class TestWalk : public states::StateListener {
 public:
     TestWalk(const record::RunFiles &run, const trace::TraceReader &reader, const image::InitialImage &initial,
@@ -58,6 +73,7 @@ public:
         if (event.is_store()) {
             last_store_ = event.site;
             last_stack_ = event.stack;
+            last_seq_ = seq;
         }
     }
 
@@ -99,6 +115,7 @@ private:
     const model::InFlight *in_flight_ = nullptr;
     trace::SiteId last_store_ = 0;
     trace::StackId last_stack_ = 0;
+    std::uint64_t last_seq_ = 0;
     oracle::Judge &judge_;
     Grouping grouping_;
     std::set<std::string> findings_; // ids
@@ -142,7 +159,7 @@ bool TestWalk::state(const states::State &state)
         report_.stop = TestStop::limit;
         return false;
     }
-    pending_[seen.number] = {id, architectural, {missing_stores(state, *in_flight_), last_store_, last_stack_}};
+    pending_[seen.number] = {id, architectural, {missing_stores(state, *in_flight_), last_store_, last_stack_, last_seq_}};
     if (submitted_++ == 0)
         first_seq_ = state.point.seq;
     seq_ = state.point.seq;
@@ -191,16 +208,14 @@ std::string TestWalk::file_finding(const guest::Outcome &outcome, const Pending 
     if (is_new) {
         finding.severity = pending.architectural ? "bug" : "warning";
         finding.site_name = names_.site(finding.site);
+        finding.operation = operation_at(reader_, pending.suspects.seq());
         finding.id = finding_id(finding);
         finding.image = outcome.image;
         finding.state = pending.state;
         grouping_.add(finding);
         // Sites of one source line can have one name, and then they are one finding.
-        if (findings_.insert(finding.id).second) {
-            const trace::StackId stack = pending.suspects.missing.empty() ? pending.suspects.last_stack
-                                                                          : pending.suspects.missing.front().stack;
-            write_finding(run_.findings(), reader_, finding, outcome.judgement, names_.stack(stack));
-        }
+        if (findings_.insert(finding.id).second)
+            write_finding(run_.findings(), reader_, finding, outcome.judgement, names_.stack(pending.suspects.stack()));
     }
     results_.put_finding(finding);
     return finding.id;

@@ -169,6 +169,7 @@ TEST(TestRun, FailuresBecomeFindingsWithEverythingToLookAt)
         images += finding.images;
         EXPECT_EQ(finding.summary, "a line is missing");
         EXPECT_EQ(finding.decides, "absent");
+        EXPECT_FALSE(finding.operation.empty());
         const auto directory = recorded().files().findings() / finding.id;
         const auto summary = nlohmann::json::parse(read_file(directory / "summary.json"));
         EXPECT_EQ(summary.at("images"), finding.images);
