@@ -141,8 +141,10 @@ void Results::put_outcome(const guest::Outcome &outcome, std::string_view findin
 
 void Results::put_finding(const Finding &finding)
 {
-    Statement(database_.get(), "INSERT INTO finding VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1) "
-                               "ON CONFLICT (id) DO UPDATE SET images = images + 1")
+    const std::string sites = nlohmann::json(finding.sites).dump();
+    Statement(database_.get(), "INSERT INTO finding VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?12, ?7, ?8, ?9, ?10, ?11, 1) "
+                               "ON CONFLICT (id) DO UPDATE SET images = images + 1, sites = ?12, site = ?7, "
+                               "site_name = ?8, operation = ?9")
         .bind(1, std::string_view(finding.id))
         .bind(2, std::string_view(finding.severity))
         .bind(3, std::string_view(finding.verdict))
@@ -154,6 +156,7 @@ void Results::put_finding(const Finding &finding)
         .bind(9, std::string_view(finding.operation))
         .bind(10, finding.image)
         .bind(11, std::string_view(finding.state))
+        .bind(12, std::string_view(sites))
         .run();
 }
 
@@ -178,8 +181,8 @@ std::vector<Finding> Results::findings()
 {
     std::vector<Finding> found;
     Statement rows(database_.get(), "SELECT id, severity, verdict, oracle, summary, decides, site, site_name, "
-                                    "operation, image, state, images FROM finding ORDER BY image");
-    while (rows.step())
+                                    "operation, image, state, images, sites FROM finding ORDER BY image");
+    while (rows.step()) {
         found.push_back({.id = std::string(rows.text(0)),
                          .severity = std::string(rows.text(1)),
                          .verdict = std::string(rows.text(2)),
@@ -192,6 +195,11 @@ std::vector<Finding> Results::findings()
                          .image = rows.number(9),
                          .state = std::string(rows.text(10)),
                          .images = rows.number(11)});
+        const auto sites = nlohmann::json::parse(rows.text(12), nullptr, false);
+        if (sites.is_array())
+            for (const nlohmann::json &site : sites)
+                found.back().sites.push_back(site.is_number_unsigned() ? site.get<trace::SiteId>() : 0);
+    }
     return found;
 }
 

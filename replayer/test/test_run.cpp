@@ -203,19 +203,20 @@ void TestWalk::settle(const guest::Outcome &outcome)
 
 std::string TestWalk::file_finding(const guest::Outcome &outcome, const Pending &pending)
 {
-    Finding finding = grouping_.place(deciding_evidence(outcome.judgement), pending.suspects);
-    const bool is_new = finding.id.empty();
-    if (is_new) {
+    const Suspects &suspects = pending.suspects;
+    Finding finding = grouping_.place(deciding_evidence(outcome.judgement), suspects);
+    // Of the store that decides, as this state has it.
+    const auto store = std::find_if(suspects.missing.begin(), suspects.missing.end(),
+                                    [&](const states::MissingStore &each) { return each.site == finding.site; });
+    const bool is_missing = store != suspects.missing.end();
+    finding.site_name = names_.site(finding.site);
+    finding.operation = operation_at(reader_, is_missing ? store->seq : suspects.last_seq);
+    if (findings_.insert(finding.id).second) {
         finding.severity = pending.architectural ? "bug" : "warning";
-        finding.site_name = names_.site(finding.site);
-        finding.operation = operation_at(reader_, pending.suspects.seq());
-        finding.id = finding_id(finding);
         finding.image = outcome.image;
         finding.state = pending.state;
-        grouping_.add(finding);
-        // Sites of one source line can have one name, and then they are one finding.
-        if (findings_.insert(finding.id).second)
-            write_finding(run_.findings(), reader_, finding, outcome.judgement, names_.stack(pending.suspects.stack()));
+        write_finding(run_.findings(), reader_, finding, outcome.judgement,
+                      names_.stack(is_missing ? store->stack : suspects.last_stack));
     }
     results_.put_finding(finding);
     return finding.id;
