@@ -54,17 +54,18 @@ findings::RuleReport apply_rules(const record::RunFiles &files)
 
 bool has_bug(const findings::RuleReport &report)
 {
-    return std::any_of(report.findings.begin(), report.findings.end(), [](const findings::RuleFinding &finding) {
-        return finding.severity == findings::Severity::bug;
-    });
+    return std::any_of(report.findings.begin(), report.findings.end(),
+                       [](const findings::RuleFinding &finding) {
+                           return finding.severity == findings::Severity::bug;
+                       });
 }
 
 void run(Context &context, const RunOptions &options)
 {
     check_test_arguments(options.test);
     // Mistakes in it are told before anything is begun.
-    load_spec(options.record.spec,
-              options.record.anywhere ? record::FilesFrom::anywhere : record::FilesFrom::spec_directory);
+    load_spec(options.record.spec, options.record.anywhere ? record::FilesFrom::anywhere
+                                                           : record::FilesFrom::spec_directory);
     const bool as_json = context.settings.json;
     const record::RunFiles files = {options.record.run};
     json document = json::object();
@@ -91,7 +92,8 @@ void run(Context &context, const RunOptions &options)
     const findings::RuleReport rules = apply_rules(files);
     document["analyze"] = to_json(rules);
     if (!as_json && !text_lines(rules).empty())
-        fmt::print("{} (fencepost analyze {} shows them)\n", text_lines(rules).back(), files.directory.string());
+        fmt::print("{} (fencepost analyze {} shows them)\n", text_lines(rules).back(),
+                   files.directory.string());
     title(context, "test");
     const test::TestReport report = run_test(context, files, options.test);
     document["test"] = report_json(report);
@@ -108,14 +110,16 @@ void run(Context &context, const RunOptions &options)
 
 void add_run(CLI::App &app, Context &context)
 {
-    CLI::App *verb = app.add_subcommand("run", "Records a workload, verifies the recording, applies rules to it and tests its crash states");
+    CLI::App *verb = app.add_subcommand("run", "Records a workload, verifies the recording, "
+                                               "applies rules to it and tests its crash states");
     auto options = std::make_shared<RunOptions>();
     add_record_arguments(*verb, options->record);
     verb->add_option("--times", options->times, "How often to record again to verify; 0: only look")
         ->check(CLI::Range(0u, 1000u))
         ->capture_default_str();
     add_test_arguments(*verb, options->test);
-    verb->footer("Each part is a verb of its own: record, verify, analyze, test. A run that was stopped goes on where it was.");
+    verb->footer("Each part is a verb of its own: record, verify, analyze, test. A run that was "
+                 "stopped goes on where it was.");
     verb->callback([&context, options] { run(context, *options); });
 }
 

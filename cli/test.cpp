@@ -36,7 +36,10 @@ std::chrono::seconds parse_duration(const std::string &text)
         end = 0;
     }
     const std::string unit = text.substr(end);
-    const unsigned long seconds = unit.empty() || unit == "s" ? 1 : unit == "m" ? 60 : unit == "h" ? 3600 : 0;
+    const unsigned long seconds = unit.empty() || unit == "s" ? 1
+                                  : unit == "m"               ? 60
+                                  : unit == "h"               ? 3600
+                                                              : 0;
     if (end == 0 || text[0] == '-' || seconds == 0 || number == 0 || number > 100000000)
         fail(ErrorKind::usage, "'{}' is no time to test for; write 90s, 10m or 2h", text);
     return std::chrono::seconds(number * seconds);
@@ -77,9 +80,10 @@ public:
     {
         if (quiet_)
             return;
-        std::string line = fmt::format("testing: {} images, {:.1f} a second, {} finding{}", now.tested,
-                                       now.seconds > 0 ? static_cast<double>(now.tested) / now.seconds : 0,
-                                       now.findings, now.findings == 1 ? "" : "s");
+        std::string line =
+            fmt::format("testing: {} images, {:.1f} a second, {} finding{}", now.tested,
+                        now.seconds > 0 ? static_cast<double>(now.tested) / now.seconds : 0,
+                        now.findings, now.findings == 1 ? "" : "s");
         if (now.infra_errors != 0)
             line += fmt::format(", {} infra errors", now.infra_errors);
         if (now.seconds_left)
@@ -124,23 +128,28 @@ void run_test_verb(Context &context, const TestOptions &options)
 void add_test_arguments(CLI::App &verb, TestArguments &arguments)
 {
     add_walk_arguments(verb, arguments.walk);
-    verb.add_option("--oracle", arguments.oracles, "Who judges, joined by commas; default: what the spec says")
+    verb.add_option("--oracle", arguments.oracles,
+                    "Who judges, joined by commas; default: what the spec says")
         ->delimiter(',');
     verb.add_option("--jobs", arguments.jobs, "Guests at work at once; 0: one for each CPU")
         ->check(CLI::Range(0u, 256u))
         ->capture_default_str();
     verb.add_option("--limit", arguments.limit, "Stops after so many images");
     verb.add_option("--for", arguments.duration, "Stops after this time: 90s, 10m, 2h");
-    verb.add_option("--backend", arguments.backend, "Who runs the guests: process, libvirt or libvirt:URI")
+    verb.add_option("--backend", arguments.backend,
+                    "Who runs the guests: process, libvirt or libvirt:URI")
         ->capture_default_str();
     verb.add_option("--accelerator", arguments.accelerator, "auto (KVM where it works), kvm or tcg")
         ->capture_default_str();
     verb.add_option("--confirm", arguments.confirm,
-                    "Percent of the passes that a freshly restored guest judges too, as it does every failure")
+                    "Percent of the passes that a freshly restored guest judges too, as it does "
+                    "every failure")
         ->check(CLI::Range(0.0, 100.0))
         ->capture_default_str();
-    verb.add_flag("--restart", arguments.restart, "Forgets earlier verdicts and findings of the run");
-    verb.add_flag("--fresh", arguments.fresh, "Restores a guest for every image: slow, for comparison");
+    verb.add_flag("--restart", arguments.restart,
+                  "Forgets earlier verdicts and findings of the run");
+    verb.add_flag("--fresh", arguments.fresh,
+                  "Restores a guest for every image: slow, for comparison");
 }
 
 void check_test_arguments(const TestArguments &arguments)
@@ -154,7 +163,8 @@ void check_test_arguments(const TestArguments &arguments)
     parse_accelerator(arguments.accelerator);
 }
 
-test::TestReport run_test(const Context &context, const record::RunFiles &files, const TestArguments &arguments)
+test::TestReport run_test(const Context &context, const record::RunFiles &files,
+                          const TestArguments &arguments)
 {
     const auto say = [&](const std::string &line) { progress(context, line); };
     test::TestOptions options;
@@ -164,7 +174,8 @@ test::TestReport run_test(const Context &context, const record::RunFiles &files,
         options.walk = walk_options(reader, arguments.walk);
     }
     const record::RecordInputs inputs = record::load_inputs(files);
-    options.jobs = arguments.jobs != 0 ? arguments.jobs : std::max(1u, std::thread::hardware_concurrency());
+    options.jobs =
+        arguments.jobs != 0 ? arguments.jobs : std::max(1u, std::thread::hardware_concurrency());
     options.limit = arguments.limit;
     if (!arguments.duration.empty())
         options.duration = parse_duration(arguments.duration);
@@ -173,11 +184,16 @@ test::TestReport run_test(const Context &context, const record::RunFiles &files,
     options.always_fresh = arguments.fresh;
     options.oracles = fmt::format("{}", fmt::join(arguments.oracles, ","));
     const std::filesystem::path cache = cache_directory();
-    const std::unique_ptr<oracle::Judge> judge = oracle::make_judge(
-        {.run = files, .inputs = inputs, .oracles = arguments.oracles, .cache = cache, .progress = say});
-    const test::TestGuest guest(cache, arguments.backend, inputs.config, parse_accelerator(arguments.accelerator), say);
+    const std::unique_ptr<oracle::Judge> judge = oracle::make_judge({.run = files,
+                                                                     .inputs = inputs,
+                                                                     .oracles = arguments.oracles,
+                                                                     .cache = cache,
+                                                                     .progress = say});
+    const test::TestGuest guest(cache, arguments.backend, inputs.config,
+                                parse_accelerator(arguments.accelerator), say);
     ProgressLine line(context);
-    return test::test_run(files, guest, *judge, options, [&](const test::TestProgress &now) { line.show(now); });
+    return test::test_run(files, guest, *judge, options,
+                          [&](const test::TestProgress &now) { line.show(now); });
 }
 
 void print_report(const test::TestReport &report, const record::RunFiles &files)
@@ -187,9 +203,10 @@ void print_report(const test::TestReport &report, const record::RunFiles &files)
                : report.stop == test::TestStop::time ? " (time is over)"
                                                      : "",
                counted(report.verdicts));
-    fmt::print("states     {} of {} events, {} of images with a verdict already\n", report.walk.generated,
-               report.walk.events, report.known);
-    fmt::print("confirmed  {} in fresh guests, {} disagreed\n", report.confirmed, report.disagreements);
+    fmt::print("states     {} of {} events, {} of images with a verdict already\n",
+               report.walk.generated, report.walk.events, report.known);
+    fmt::print("confirmed  {} in fresh guests, {} disagreed\n", report.confirmed,
+               report.disagreements);
     if (report.workers.lost_guests != 0)
         fmt::print("lost       {} guests, each replaced\n", report.workers.lost_guests);
     fmt::print("in all     {} states: {}\n", report.states, counted(report.all_verdicts));
@@ -199,8 +216,8 @@ void print_report(const test::TestReport &report, const record::RunFiles &files)
                    terminal_text(finding.summary), finding.oracle);
         fmt::print("    {} image{}; {} {}{}{}\n", finding.images, finding.images == 1 ? "" : "s",
                    finding.decides == "absent" ? "without the store of" : "last store by",
-                   terminal_text(finding.site_name), finding.operation.empty() ? "" : " in: ",
-                   terminal_text(finding.operation));
+                   terminal_text(finding.site_name),
+                   finding.operation.empty() ? "" : " in: ", terminal_text(finding.operation));
         if (finding.severity == "warning")
             fmt::print("    relies on an incidental locked instruction\n");
         fmt::print("    {}\n", (files.findings() / finding.id).string());
@@ -231,7 +248,10 @@ json report_json(const test::TestReport &report)
               {"pages_compared", report.workers.pm.pages_compared},
               {"pages_written", report.workers.pm.pages_written},
               {"full_compares", report.workers.pm.full_compares}}},
-            {"all", {{"verdicts", report.all_verdicts}, {"disagreements", report.disagreements}, {"states", report.states}}},
+            {"all",
+             {{"verdicts", report.all_verdicts},
+              {"disagreements", report.disagreements},
+              {"states", report.states}}},
             {"findings", findings}};
 }
 
@@ -244,11 +264,13 @@ int exit_code_of(const test::TestReport &report)
 
 void add_test(CLI::App &app, Context &context)
 {
-    CLI::App *verb = app.add_subcommand("test", "Tests crash states of a run: a guest recovers from each, oracles judge");
+    CLI::App *verb = app.add_subcommand(
+        "test", "Tests crash states of a run: a guest recovers from each, oracles judge");
     auto options = std::make_shared<TestOptions>();
     verb->add_option("RUN", options->run, "A run directory, or the trace.db in it")->required();
     add_test_arguments(*verb, *options);
-    verb->footer("A test that was stopped goes on where it was. What it keeps: docs/reference/results-db.md. "
+    verb->footer("A test that was stopped goes on where it was. What it keeps: "
+                 "docs/reference/results-db.md. "
                  "Examples: docs/how-to/test.md.");
     verb->callback([&context, options] { run_test_verb(context, *options); });
 }

@@ -32,7 +32,8 @@ void ImageStream::gather_changes()
     skipped_ = 0;
     const std::vector<std::uint64_t> changes = images_.images().guaranteed().take_changes();
     std::vector<std::uint64_t> both;
-    std::set_union(pending_.begin(), pending_.end(), changes.begin(), changes.end(), std::back_inserter(both));
+    std::set_union(pending_.begin(), pending_.end(), changes.begin(), changes.end(),
+                   std::back_inserter(both));
     pending_ = std::move(both);
 }
 

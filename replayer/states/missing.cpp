@@ -45,7 +45,8 @@ std::vector<MissingStore> missing_stores(const State &state, const model::InFlig
     if (levels.exceptions.empty()) {
         for (std::uint32_t number = in_flight.first_line(); number != model::kNone;
              number = in_flight.line(number).next)
-            in_flight.for_each_piece(in_flight.line(number), [&](const Piece &piece) { found.add(piece); });
+            in_flight.for_each_piece(in_flight.line(number),
+                                     [&](const Piece &piece) { found.add(piece); });
         return found.sorted();
     }
     const ItemTable &table = *state.items;

@@ -62,14 +62,16 @@ image::ImageDelta delta_of(const trace::TraceReader &reader, const std::string &
 
 json to_json(const Finding &finding)
 {
-    return {{"id", finding.id},           {"severity", finding.severity}, {"verdict", finding.verdict},
-            {"oracle", finding.oracle},   {"summary", finding.summary},   {"decides", finding.decides},
-            {"site", finding.site_name},  {"operation", finding.operation}, {"state", finding.state},       {"image", finding.image},
-            {"images", finding.images}};
+    return {
+        {"id", finding.id},          {"severity", finding.severity},   {"verdict", finding.verdict},
+        {"oracle", finding.oracle},  {"summary", finding.summary},     {"decides", finding.decides},
+        {"site", finding.site_name}, {"operation", finding.operation}, {"state", finding.state},
+        {"image", finding.image},    {"images", finding.images}};
 }
 
-void write_finding(const fs::path &findings, const trace::TraceReader &reader, const Finding &finding,
-                   const oracle::Judgement &judgement, const std::vector<std::string> &stack)
+void write_finding(const fs::path &findings, const trace::TraceReader &reader,
+                   const Finding &finding, const oracle::Judgement &judgement,
+                   const std::vector<std::string> &stack)
 {
     const fs::path directory = findings / finding.id;
     make_directories(directory);
@@ -105,8 +107,9 @@ void update_findings(const fs::path &findings, const std::vector<Finding> &known
     std::error_code error;
     std::vector<fs::path> unknown;
     for (const fs::directory_entry &entry : fs::directory_iterator(findings, error))
-        if (std::none_of(known.begin(), known.end(),
-                         [&](const Finding &finding) { return finding.id == entry.path().filename(); }))
+        if (std::none_of(known.begin(), known.end(), [&](const Finding &finding) {
+                return finding.id == entry.path().filename();
+            }))
             unknown.push_back(entry.path());
     for (const fs::path &path : unknown)
         fs::remove_all(path, error);

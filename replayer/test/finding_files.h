@@ -13,10 +13,12 @@
 namespace fencepost::test {
 
 // summary.json, console.log and image.delta, of the finding's first image.
-void write_finding(const std::filesystem::path &findings, const trace::TraceReader &reader, const Finding &finding,
-                   const oracle::Judgement &judgement, const std::vector<std::string> &stack);
+void write_finding(const std::filesystem::path &findings, const trace::TraceReader &reader,
+                   const Finding &finding, const oracle::Judgement &judgement,
+                   const std::vector<std::string> &stack);
 
-// Counts and severities as they are now. What is not known is removed: its verdicts were lost with a killed process.
+// Counts and severities as they are now. What is not known is removed: its verdicts were lost with
+// a killed process.
 void update_findings(const std::filesystem::path &findings, const std::vector<Finding> &known);
 
 nlohmann::json to_json(const Finding &finding);

@@ -21,9 +21,9 @@ std::string key_of(const Finding &finding)
 
 const oracle::Evidence &deciding_evidence(const oracle::Judgement &judgement)
 {
-    const auto found =
-        std::find_if(judgement.evidence.begin(), judgement.evidence.end(),
-                     [&](const oracle::Evidence &each) { return each.verdict == judgement.verdict; });
+    const auto found = std::find_if(
+        judgement.evidence.begin(), judgement.evidence.end(),
+        [&](const oracle::Evidence &each) { return each.verdict == judgement.verdict; });
     CHECK(found != judgement.evidence.end(), "a verdict other than pass comes with its evidence");
     return *found;
 }
@@ -36,7 +36,9 @@ Grouping::Grouping(const std::vector<Finding> &known)
 
 Finding Grouping::place(const oracle::Evidence &evidence, const Suspects &suspects)
 {
-    Finding finding = {.verdict = to_string(evidence.verdict), .oracle = evidence.oracle, .summary = evidence.summary};
+    Finding finding = {.verdict = to_string(evidence.verdict),
+                       .oracle = evidence.oracle,
+                       .summary = evidence.summary};
     finding.decides = suspects.missing.empty() ? "present" : "absent";
     for (const states::MissingStore &store : suspects.missing)
         finding.sites.push_back(store.site);
@@ -47,9 +49,11 @@ Finding Grouping::place(const oracle::Evidence &evidence, const Suspects &suspec
         if (known.decides != finding.decides)
             continue;
         std::vector<trace::SiteId> common;
-        std::copy_if(known.sites.begin(), known.sites.end(), std::back_inserter(common), [&](trace::SiteId site) {
-            return std::find(finding.sites.begin(), finding.sites.end(), site) != finding.sites.end();
-        });
+        std::copy_if(known.sites.begin(), known.sites.end(), std::back_inserter(common),
+                     [&](trace::SiteId site) {
+                         return std::find(finding.sites.begin(), finding.sites.end(), site) !=
+                                finding.sites.end();
+                     });
         if (common.empty())
             continue;
         known.sites = common;
@@ -57,8 +61,14 @@ Finding Grouping::place(const oracle::Evidence &evidence, const Suspects &suspec
         return known;
     }
     finding.site = finding.sites.front();
-    // Not from the site, which may yet turn out to be another: the same in every run in which the same thing is wrong.
-    finding.id = Digest().add(key_of(finding)).add(finding.decides).add(std::to_string(same.size())).hex().substr(0, 12);
+    // Not from the site, which may yet turn out to be another: the same in every run in which the
+    // same thing is wrong.
+    finding.id = Digest()
+                     .add(key_of(finding))
+                     .add(finding.decides)
+                     .add(std::to_string(same.size()))
+                     .hex()
+                     .substr(0, 12);
     same.push_back(finding);
     return finding;
 }

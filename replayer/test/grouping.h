@@ -20,9 +20,10 @@ struct Suspects {
     std::uint64_t last_seq = 0;
 };
 
-// Failing images with the same summary are put together as long as one site explains them: the states
-// of a finding all lack a store of its sites, which get fewer with every state that joins. A state that
-// lacks none of them makes a new finding. Where nothing is missing, the last store that is there decides.
+// Failing images with the same summary are put together as long as one site explains them: the
+// states of a finding all lack a store of its sites, which get fewer with every state that joins. A
+// state that lacks none of them makes a new finding. Where nothing is missing, the last store that
+// is there decides.
 class Grouping {
 public:
     // Known ones first, so that a resumed test goes on with them.

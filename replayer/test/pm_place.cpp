@@ -26,8 +26,9 @@ fs::path root(const fs::path &cache, const guest::GuestConfig &config, unsigned 
     std::error_code error;
     fs::create_directory(memory, error);
     struct stat status = {};
-    const bool ours = lstat(memory.c_str(), &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == getuid() &&
-                      chmod(memory.c_str(), 0700) == 0 && access(memory.c_str(), W_OK) == 0;
+    const bool ours = lstat(memory.c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
+                      status.st_uid == getuid() && chmod(memory.c_str(), 0700) == 0 &&
+                      access(memory.c_str(), W_OK) == 0;
     if (ours && free_bytes(memory) >= needed) {
         guest::sweep_scratch(memory);
         return memory;

@@ -25,29 +25,38 @@ std::string about(trace::Database &database, std::string_view name)
 
 } // namespace
 
-Results::Results(const std::filesystem::path &path, const ResultsSubject &subject) : database_(path, kOpen)
+Results::Results(const std::filesystem::path &path, const ResultsSubject &subject)
+    : database_(path, kOpen)
 {
     // Images are looked up by identity: the index should stay in memory, but not without bound.
     database_.execute("PRAGMA cache_size = -65536; BEGIN IMMEDIATE");
-    if (database_.integer("PRAGMA application_id") == 0 && database_.integer("SELECT count(*) FROM sqlite_schema") == 0) {
+    if (database_.integer("PRAGMA application_id") == 0 &&
+        database_.integer("SELECT count(*) FROM sqlite_schema") == 0) {
         prepare(subject);
     } else if (database_.integer("PRAGMA application_id") != kResultsId ||
                database_.integer("PRAGMA user_version") != kResultsVersion) {
-        fail(ErrorKind::trace, "{} does not hold results of this version of fencepost; move it away to test anew",
+        fail(ErrorKind::trace,
+             "{} does not hold results of this version of fencepost; move it away to test anew",
              path.string());
     }
     if (about(database_, "trace") != subject.trace)
-        fail(ErrorKind::usage, "{} is about another recording; --restart tests this one anew", path.string());
+        fail(ErrorKind::usage, "{} is about another recording; --restart tests this one anew",
+             path.string());
     if (const std::string oracles = about(database_, "oracles"); oracles != subject.oracles)
-        fail(ErrorKind::usage, "{} holds verdicts of other oracles ({}); name these, or --restart tests anew",
+        fail(ErrorKind::usage,
+             "{} holds verdicts of other oracles ({}); name these, or --restart tests anew",
              path.string(), oracles.empty() ? "those of the spec" : oracles);
-    find_.emplace(database_.get(), "SELECT number, verdict, session FROM image WHERE identity = ? AND expectation = ?");
+    find_.emplace(
+        database_.get(),
+        "SELECT number, verdict, session FROM image WHERE identity = ? AND expectation = ?");
     add_.emplace(database_.get(), "INSERT INTO image (identity, expectation) VALUES (?, ?)");
     origin_.emplace(database_.get(), "INSERT OR IGNORE INTO origin VALUES (?, ?, ?, ?)");
-    verdict_.emplace(database_.get(),
-                     "UPDATE image SET session = ?2, verdict = ?3, confirmed = ?4, disagreed = ?5, lost_guests = ?6, "
-                     "finding = nullif(?7, ''), judge_seconds = ?8 / 1e6, harness_seconds = ?9 / 1e6, "
-                     "restore_seconds = ?10 / 1e6, oracle_seconds = ?11 / 1e6 WHERE number = ?1");
+    verdict_.emplace(
+        database_.get(),
+        "UPDATE image SET session = ?2, verdict = ?3, confirmed = ?4, disagreed = ?5, lost_guests "
+        "= ?6, "
+        "finding = nullif(?7, ''), judge_seconds = ?8 / 1e6, harness_seconds = ?9 / 1e6, "
+        "restore_seconds = ?10 / 1e6, oracle_seconds = ?11 / 1e6 WHERE number = ?1");
     evidence_.emplace(database_.get(), "INSERT INTO evidence VALUES (?, ?, ?, ?, ?)");
 }
 
@@ -61,8 +70,9 @@ void Results::prepare(const ResultsSubject &subject)
 
 void Results::begin_session(const SessionStart &start)
 {
-    Statement(database_.get(), "INSERT INTO session (started, strategy, model, fences, seed, jobs, guest) VALUES "
-                               "(strftime('%Y-%m-%dT%H:%M:%SZ', 'now'), ?, ?, ?, ?, ?, ?)")
+    Statement(database_.get(),
+              "INSERT INTO session (started, strategy, model, fences, seed, jobs, guest) VALUES "
+              "(strftime('%Y-%m-%dT%H:%M:%SZ', 'now'), ?, ?, ?, ?, ?, ?)")
         .bind(1, std::string_view(start.strategy))
         .bind(2, std::string_view(start.model))
         .bind(3, std::string_view(start.fences))
@@ -76,8 +86,9 @@ void Results::begin_session(const SessionStart &start)
 
 void Results::end_session(const SessionEnd &end)
 {
-    Statement(database_.get(), "UPDATE session SET stop = ?2, seconds = ?3 / 1e6, generated = ?4, tested = ?5 "
-                               "WHERE number = ?1")
+    Statement(database_.get(),
+              "UPDATE session SET stop = ?2, seconds = ?3 / 1e6, generated = ?4, tested = ?5 "
+              "WHERE number = ?1")
         .bind(1, session_)
         .bind(2, std::string_view(end.stop))
         .bind(3, static_cast<std::int64_t>(end.seconds * 1e6))
@@ -96,7 +107,8 @@ Results::Seen Results::see(const image::Hash128 &identity, std::uint64_t expecta
     Seen seen;
     if (find_->step()) {
         seen.number = find_->number(0);
-        seen.untested = find_->is_null(1) || (find_->text(1) == "infra_error" && find_->integer(2) != session_);
+        seen.untested =
+            find_->is_null(1) || (find_->text(1) == "infra_error" && find_->integer(2) != session_);
     }
     find_->reset();
     if (seen.number != 0)
@@ -105,7 +117,8 @@ Results::Seen Results::see(const image::Hash128 &identity, std::uint64_t expecta
     return {static_cast<std::uint64_t>(sqlite3_last_insert_rowid(database_.get())), true};
 }
 
-void Results::add_origin(std::uint64_t image, std::uint64_t seq, std::string_view state, bool architectural)
+void Results::add_origin(std::uint64_t image, std::uint64_t seq, std::string_view state,
+                         bool architectural)
 {
     origin_->bind(1, image).bind(2, seq).bind(3, state).bind(4, std::int64_t{architectural}).run();
 }
@@ -129,7 +142,8 @@ void Results::put_outcome(const guest::Outcome &outcome, std::string_view findin
     // Of an earlier session, which ended in an infra_error.
     Statement(database_.get(), "DELETE FROM evidence WHERE image = ?").bind(1, outcome.image).run();
     for (const oracle::Evidence &each : judgement.evidence) {
-        const std::string details = each.details.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+        const std::string details =
+            each.details.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
         evidence_->bind(1, outcome.image)
             .bind(2, std::string_view(each.oracle))
             .bind(3, std::string_view(to_string(each.verdict)))
@@ -142,9 +156,10 @@ void Results::put_outcome(const guest::Outcome &outcome, std::string_view findin
 void Results::put_finding(const Finding &finding)
 {
     const std::string sites = nlohmann::json(finding.sites).dump();
-    Statement(database_.get(), "INSERT INTO finding VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?12, ?7, ?8, ?9, ?10, ?11, 1) "
-                               "ON CONFLICT (id) DO UPDATE SET images = images + 1, sites = ?12, site = ?7, "
-                               "site_name = ?8, operation = ?9")
+    Statement(database_.get(),
+              "INSERT INTO finding VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?12, ?7, ?8, ?9, ?10, ?11, 1) "
+              "ON CONFLICT (id) DO UPDATE SET images = images + 1, sites = ?12, site = ?7, "
+              "site_name = ?8, operation = ?9")
         .bind(1, std::string_view(finding.id))
         .bind(2, std::string_view(finding.severity))
         .bind(3, std::string_view(finding.verdict))
@@ -162,16 +177,21 @@ void Results::put_finding(const Finding &finding)
 
 void Results::commit()
 {
-    // One state that is legal whatever counts as a fence makes a finding a bug, also one that came later.
-    database_.execute("UPDATE finding SET severity = 'bug' WHERE severity = 'warning' AND EXISTS (SELECT 1 FROM image "
-                      "JOIN origin ON origin.image = image.number WHERE image.finding = finding.id AND architectural);"
+    // One state that is legal whatever counts as a fence makes a finding a bug, also one that came
+    // later.
+    database_.execute("UPDATE finding SET severity = 'bug' WHERE severity = 'warning' AND EXISTS "
+                      "(SELECT 1 FROM image "
+                      "JOIN origin ON origin.image = image.number WHERE image.finding = finding.id "
+                      "AND architectural);"
                       "COMMIT; BEGIN IMMEDIATE");
 }
 
 std::map<std::string, std::uint64_t> Results::verdicts()
 {
     std::map<std::string, std::uint64_t> counts;
-    Statement rows(database_.get(), "SELECT verdict, count(*) FROM image WHERE verdict IS NOT NULL GROUP BY verdict");
+    Statement rows(
+        database_.get(),
+        "SELECT verdict, count(*) FROM image WHERE verdict IS NOT NULL GROUP BY verdict");
     while (rows.step())
         counts[std::string(rows.text(0))] = rows.number(1);
     return counts;
@@ -180,8 +200,9 @@ std::map<std::string, std::uint64_t> Results::verdicts()
 std::vector<Finding> Results::findings()
 {
     std::vector<Finding> found;
-    Statement rows(database_.get(), "SELECT id, severity, verdict, oracle, summary, decides, site, site_name, "
-                                    "operation, image, state, images, sites FROM finding ORDER BY image");
+    Statement rows(database_.get(),
+                   "SELECT id, severity, verdict, oracle, summary, decides, site, site_name, "
+                   "operation, image, state, images, sites FROM finding ORDER BY image");
     while (rows.step()) {
         found.push_back({.id = std::string(rows.text(0)),
                          .severity = std::string(rows.text(1)),
@@ -198,14 +219,16 @@ std::vector<Finding> Results::findings()
         const auto sites = nlohmann::json::parse(rows.text(12), nullptr, false);
         if (sites.is_array())
             for (const nlohmann::json &site : sites)
-                found.back().sites.push_back(site.is_number_unsigned() ? site.get<trace::SiteId>() : 0);
+                found.back().sites.push_back(site.is_number_unsigned() ? site.get<trace::SiteId>()
+                                                                       : 0);
     }
     return found;
 }
 
 std::uint64_t Results::disagreements()
 {
-    return static_cast<std::uint64_t>(database_.integer("SELECT count(*) FROM image WHERE disagreed"));
+    return static_cast<std::uint64_t>(
+        database_.integer("SELECT count(*) FROM image WHERE disagreed"));
 }
 
 std::uint64_t Results::states()

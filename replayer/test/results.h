@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// RUN/results.db: every image once, its origins, its verdict, and the findings. results.sql says what
-// each column is.
+// RUN/results.db: every image once, its origins, its verdict, and the findings. results.sql says
+// what each column is.
 #pragma once
 
 #include <filesystem>
@@ -67,7 +67,8 @@ public:
         bool untested = false; // no verdict, or an infra_error of an earlier session
     };
     Seen see(const image::Hash128 &identity, std::uint64_t expectation);
-    void add_origin(std::uint64_t image, std::uint64_t seq, std::string_view state, bool architectural);
+    void add_origin(std::uint64_t image, std::uint64_t seq, std::string_view state,
+                    bool architectural);
 
     // `finding`: empty for a pass and an infra_error.
     void put_outcome(const guest::Outcome &outcome, std::string_view finding);

@@ -45,7 +45,8 @@ Accelerator best_accelerator(const fs::path &cache, const std::string &image)
 }
 
 TestGuest::TestGuest(const fs::path &cache, const std::string &backend, const GuestConfig &recorded,
-                     std::optional<Accelerator> accelerator, const TemplateStore::Progress &progress)
+                     std::optional<Accelerator> accelerator,
+                     const TemplateStore::Progress &progress)
     : cache_(cache), backend_(make_backend(backend, cache)),
       templates_(std::make_unique<TemplateStore>(cache, *backend_))
 {
@@ -58,7 +59,8 @@ TestGuest::TestGuest(const fs::path &cache, const std::string &backend, const Gu
 
 std::string TestGuest::describe() const
 {
-    return fmt::format("{}, {}, {}", source_.backend, to_string(source_.config.accelerator), source_.kernel_release);
+    return fmt::format("{}, {}, {}", source_.backend, to_string(source_.config.accelerator),
+                       source_.kernel_release);
 }
 
 } // namespace fencepost::test

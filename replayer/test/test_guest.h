@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The guest that crash images are tested in: that of the recording, but with channels and the fastest
-// accelerator that works.
+// The guest that crash images are tested in: that of the recording, but with channels and the
+// fastest accelerator that works.
 #pragma once
 
 #include <functional>
@@ -15,8 +15,9 @@ namespace fencepost::test {
 class TestGuest {
 public:
     // `recorded`: the recording's. `accelerator`: nothing = KVM where a probe guest runs, else TCG.
-    TestGuest(const std::filesystem::path &cache, const std::string &backend, const guest::GuestConfig &recorded,
-              std::optional<guest::Accelerator> accelerator, const guest::TemplateStore::Progress &progress);
+    TestGuest(const std::filesystem::path &cache, const std::string &backend,
+              const guest::GuestConfig &recorded, std::optional<guest::Accelerator> accelerator,
+              const guest::TemplateStore::Progress &progress);
 
     guest::TemplateStore &templates() const { return *templates_; }
     const guest::Template &source() const { return source_; }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// See test_run.h. One thread walks the trace, makes images and writes the results; the workers have theirs.
+// See test_run.h. One thread walks the trace, makes images and writes the results; the workers have
+// theirs.
 #include "replayer/test/test_run.h"
 
 #include <algorithm>
@@ -51,12 +52,14 @@ std::string operation_at(const trace::TraceReader &reader, std::uint64_t seq)
 
 class TestWalk : public states::StateListener {
 public:
-    TestWalk(const record::RunFiles &run, const trace::TraceReader &reader, const image::InitialImage &initial,
-             const guest::WorkerPlan &plan, const TestOptions &options, Results &results,
+    TestWalk(const record::RunFiles &run, const trace::TraceReader &reader,
+             const image::InitialImage &initial, const guest::WorkerPlan &plan,
+             const TestOptions &options, Results &results,
              const std::function<void(const TestProgress &)> &progress)
-        : run_(run), reader_(reader), options_(options), results_(results), progress_(progress), names_(reader),
-          images_(initial), stream_(images_), legality_(options.walk.model), judge_(plan.judge),
-          grouping_(results.findings()), pool_(plan, options.jobs, stream_.first())
+        : run_(run), reader_(reader), options_(options), results_(results), progress_(progress),
+          names_(reader), images_(initial), stream_(images_), legality_(options.walk.model),
+          judge_(plan.judge), grouping_(results.findings()),
+          pool_(plan, options.jobs, stream_.first())
     {
         stream_.forget_first();
         for (const Finding &finding : results.findings())
@@ -118,7 +121,7 @@ private:
     std::uint64_t last_seq_ = 0;
     oracle::Judge &judge_;
     Grouping grouping_;
-    std::set<std::string> findings_; // ids
+    std::set<std::string> findings_;                     // ids
     std::unordered_map<std::uint64_t, Pending> pending_; // by image
     std::uint64_t submitted_ = 0;
     std::uint64_t first_seq_ = 0; // of the first image that was submitted
@@ -132,7 +135,8 @@ private:
 bool TestWalk::wants_confirmation(const image::Hash128 &identity) const
 {
     // From the identity, so that the same images are chosen however the test is cut into sessions.
-    const std::uint64_t drawn = (identity.low ^ options_.walk.seed * 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u;
+    const std::uint64_t drawn =
+        (identity.low ^ options_.walk.seed * 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u;
     return static_cast<double>(drawn >> 11) * 0x1p-53 < options_.confirm;
 }
 
@@ -159,7 +163,10 @@ bool TestWalk::state(const states::State &state)
         report_.stop = TestStop::limit;
         return false;
     }
-    pending_[seen.number] = {id, architectural, {missing_stores(state, *in_flight_), last_store_, last_stack_, last_seq_}};
+    pending_[seen.number] = {
+        id,
+        architectural,
+        {missing_stores(state, *in_flight_), last_store_, last_stack_, last_seq_}};
     if (submitted_++ == 0)
         first_seq_ = state.point.seq;
     seq_ = state.point.seq;
@@ -206,8 +213,9 @@ std::string TestWalk::file_finding(const guest::Outcome &outcome, const Pending 
     const Suspects &suspects = pending.suspects;
     Finding finding = grouping_.place(deciding_evidence(outcome.judgement), suspects);
     // Of the store that decides, as this state has it.
-    const auto store = std::find_if(suspects.missing.begin(), suspects.missing.end(),
-                                    [&](const states::MissingStore &each) { return each.site == finding.site; });
+    const auto store =
+        std::find_if(suspects.missing.begin(), suspects.missing.end(),
+                     [&](const states::MissingStore &each) { return each.site == finding.site; });
     const bool is_missing = store != suspects.missing.end();
     finding.site_name = names_.site(finding.site);
     finding.operation = operation_at(reader_, is_missing ? store->seq : suspects.last_seq);
@@ -257,7 +265,8 @@ std::optional<double> TestWalk::seconds_left() const
         at_most(std::max(0.0, static_cast<double>(options_.duration->count()) - elapsed));
     // States are spread over the trace more or less evenly; what is left of it is the best guess.
     if (seq_ > first_seq_)
-        at_most(elapsed * static_cast<double>(reader_.event_count() - seq_) / static_cast<double>(seq_ - first_seq_));
+        at_most(elapsed * static_cast<double>(reader_.event_count() - seq_) /
+                static_cast<double>(seq_ - first_seq_));
     return left;
 }
 
@@ -266,7 +275,8 @@ void TestWalk::show_progress()
     if (!progress_)
         return;
     const auto infra = report_.verdicts.find(to_string(Verdict::infra_error));
-    progress_({report_.tested, findings_.size(), infra == report_.verdicts.end() ? 0 : infra->second, watch_.seconds(),
+    progress_({report_.tested, findings_.size(),
+               infra == report_.verdicts.end() ? 0 : infra->second, watch_.seconds(),
                seconds_left()});
 }
 
@@ -304,19 +314,22 @@ const char *to_string(TestStop stop)
 }
 
 TestReport test_run(const record::RunFiles &run, const TestGuest &guest, oracle::Judge &judge,
-                    const TestOptions &options, const std::function<void(const TestProgress &)> &progress)
+                    const TestOptions &options,
+                    const std::function<void(const TestProgress &)> &progress)
 {
     const trace::TraceReader reader(run.trace());
     states::StateWalk walk(reader, options.walk);
     if (options.restart)
         forget_results(run);
     Results results(run.results(), {reader.recording().event_digest, options.oracles});
-    results.begin_session({states::text_of(options.walk.strategies), std::string(name_of(options.walk.model)),
-                           std::string(name_of(options.walk.fences)), options.walk.seed, options.jobs,
-                           guest.describe()});
+    results.begin_session({states::text_of(options.walk.strategies),
+                           std::string(name_of(options.walk.model)),
+                           std::string(name_of(options.walk.fences)), options.walk.seed,
+                           options.jobs, guest.describe()});
     const image::InitialImage initial(reader);
     const PmPlace place(guest.cache(), guest.source().config, options.jobs);
-    const guest::WorkerPlan plan = {guest.templates(), guest.source(), initial, judge, place.path(), options.always_fresh};
+    const guest::WorkerPlan plan = {guest.templates(), guest.source(),      initial, judge,
+                                    place.path(),      options.always_fresh};
     TestWalk listener(run, reader, initial, plan, options, results, progress);
     listener.set_walk(walk);
     TestReport &report = listener.report();
@@ -327,12 +340,13 @@ TestReport test_run(const record::RunFiles &run, const TestGuest &guest, oracle:
         // What is finished is finished, whatever stopped the rest.
         if (error.kind() == ErrorKind::interrupted || error.kind() == ErrorKind::guest) {
             listener.stop();
-            results.end_session({error.kind() == ErrorKind::interrupted ? "interrupted" : "trouble", report.seconds,
-                                 report.walk.generated, report.tested});
+            results.end_session({error.kind() == ErrorKind::interrupted ? "interrupted" : "trouble",
+                                 report.seconds, report.walk.generated, report.tested});
         }
         throw;
     }
-    results.end_session({to_string(report.stop), report.seconds, report.walk.generated, report.tested});
+    results.end_session(
+        {to_string(report.stop), report.seconds, report.walk.generated, report.tested});
     report.all_verdicts = results.verdicts();
     report.disagreements = results.disagreements();
     report.states = results.states();

@@ -22,16 +22,16 @@ namespace fencepost::test {
 struct TestOptions {
     states::WalkOptions walk;
     unsigned jobs = 1;
-    std::uint64_t limit = UINT64_MAX;                 // images
+    std::uint64_t limit = UINT64_MAX; // images
     std::optional<std::chrono::seconds> duration = {};
-    double confirm = 0.02;                            // share of the passes that a fresh guest judges too
-    std::string oracles = {};                         // their names: verdicts of others are not mixed with theirs
-    bool restart = false;                             // forget earlier verdicts
-    bool always_fresh = false;                        // a restored guest for every image
+    double confirm = 0.02;     // share of the passes that a fresh guest judges too
+    std::string oracles = {};  // their names: verdicts of others are not mixed with theirs
+    bool restart = false;      // forget earlier verdicts
+    bool always_fresh = false; // a restored guest for every image
 };
 
 struct TestProgress {
-    std::uint64_t tested = 0; // images, in this session
+    std::uint64_t tested = 0;   // images, in this session
     std::uint64_t findings = 0; // in all sessions
     std::uint64_t infra_errors = 0;
     double seconds = 0;
@@ -65,9 +65,10 @@ struct TestReport {
 
 const char *to_string(TestStop stop);
 
-// Throws for trouble of the machine and for interrupts; what was judged until then is kept, and the next
-// call goes on from there.
+// Throws for trouble of the machine and for interrupts; what was judged until then is kept, and the
+// next call goes on from there.
 TestReport test_run(const record::RunFiles &run, const TestGuest &guest, oracle::Judge &judge,
-                    const TestOptions &options, const std::function<void(const TestProgress &)> &progress);
+                    const TestOptions &options,
+                    const std::function<void(const TestProgress &)> &progress);
 
 } // namespace fencepost::test

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Warm workers against fresh restores, what the harness costs, two workers against one, and memory over many images.
-// usage: test_bench [--smoke | --long]. `--long` tests 20,000 images; its ratios are those of the plain run.
+// Warm workers against fresh restores, what the harness costs, two workers against one, and memory
+// over many images. usage: test_bench [--smoke | --long]. `--long` tests 20,000 images; its ratios
+// are those of the plain run.
 #include <atomic>
 #include <cstdio>
 #include <cstring>
@@ -18,14 +19,18 @@ struct Effort {
     std::uint64_t many = 0;
 };
 
-// Has every state tested, whether its image was seen before or not: a small workload has too few images.
+// Has every state tested, whether its image was seen before or not: a small workload has too few
+// images.
 class EveryState : public oracle::Judge {
 public:
     explicit EveryState(std::unique_ptr<oracle::Judge> judge) : judge_(std::move(judge)) {}
 
     void prepare(guest::Guest &guest) override { judge_->prepare(guest); }
     std::uint64_t expectation(std::uint64_t) const override { return ++count_; }
-    oracle::Judgement judge(const oracle::Subject &subject) override { return judge_->judge(subject); }
+    oracle::Judgement judge(const oracle::Subject &subject) override
+    {
+        return judge_->judge(subject);
+    }
 
 private:
     std::unique_ptr<oracle::Judge> judge_;
@@ -79,7 +84,8 @@ void run(const Effort &effort)
 {
     RecordedRun recorded(kSmallSpec);
     EveryState judge(recorded.judge({"mount", "semantic", "usable"}));
-    const auto test = [&](const TestOptions &options, const std::function<void(const TestProgress &)> &progress = {}) {
+    const auto test = [&](const TestOptions &options,
+                          const std::function<void(const TestProgress &)> &progress = {}) {
         TestReport report = test_run(recorded.files(), recorded.guest(), judge, options, progress);
         require_passes(report, options.limit);
         return report;
@@ -93,11 +99,14 @@ void run(const Effort &effort)
     row("warm guest, one worker", rate(one), "images/s");
     const double gain = rate(one) / rate(fresh);
     row("warm faster than fresh", gain, "×" + budget("≥ 10×", gain >= 10));
-    const double harness = (one.seconds - one.restore_seconds - one.judge_seconds) / one.judge_seconds;
-    row("harness beyond the guest's own time, one worker", 100 * harness, "%" + budget("≤ 25 %", harness <= 0.25));
+    const double harness =
+        (one.seconds - one.restore_seconds - one.judge_seconds) / one.judge_seconds;
+    row("harness beyond the guest's own time, one worker", 100 * harness,
+        "%" + budget("≤ 25 %", harness <= 0.25));
     row("  of it patching and undoing PM", 100 * one.patch_seconds / one.judge_seconds, "%");
     row("warm guests, two workers", rate(two), "images/s");
-    row("two workers against one", rate(two) / rate(one), "×" + budget("≥ 1.7×", rate(two) / rate(one) >= 1.7));
+    row("two workers against one", rate(two) / rate(one),
+        "×" + budget("≥ 1.7×", rate(two) / rate(one) >= 1.7));
     if (effort.many == 0)
         return;
     std::uint64_t early = 0;
@@ -111,7 +120,8 @@ void run(const Effort &effort)
     row("  rate, two workers", rate(many), "images/s");
     row("  memory after a twentieth of them", static_cast<double>(early) / (1 << 20), "MiB");
     row("  memory at most", static_cast<double>(most) / (1 << 20), "MiB");
-    row("  machines left running", static_cast<double>(guest::machines_using(recorded.guest().source().directory).size()), "");
+    row("  machines left running",
+        static_cast<double>(guest::machines_using(recorded.guest().source().directory).size()), "");
 }
 
 } // namespace

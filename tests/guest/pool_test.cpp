@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Workers whose guests crash, hang, reboot, talk nonsense or die: each costs one image, and none of it is a pass.
+// Workers whose guests crash, hang, reboot, talk nonsense or die: each costs one image, and none of
+// it is a pass.
 #include <atomic>
 #include <csignal>
 #include <cstring>
@@ -52,7 +53,8 @@ public:
     {
         subject.guest.with_agent([&](AgentClient &agent) {
             EXPECT_TRUE(agent.mount({"/dev/pmem0", "/mnt/pm", "ext4", "dax"}, soon()));
-            EXPECT_TRUE(agent.write_whole_file("/mnt/pm/file", std::string(20000, 'x'), 0644, soon()));
+            EXPECT_TRUE(
+                agent.write_whole_file("/mnt/pm/file", std::string(20000, 'x'), 0644, soon()));
             EXPECT_TRUE(agent.unmount("/mnt/pm", soon()));
         });
         return {};
@@ -69,7 +71,8 @@ private:
     unsigned judged_ = 0;
 };
 
-void run_and_wait(const Subject &subject, const std::vector<std::string> &argv, Deadline deadline = soon())
+void run_and_wait(const Subject &subject, const std::vector<std::string> &argv,
+                  Deadline deadline = soon())
 {
     subject.guest.with_agent([&](AgentClient &agent) {
         RunRequest request;
@@ -96,8 +99,11 @@ protected:
         const std::filesystem::path file = world_.new_pm_file();
         make_file_system(file, small_guest().pm[0], "ext4");
         bytes_ = read_file(file);
-        const trace::Region region = {
-            .id = 1, .name = "pmem0", .base = pm_base(small_guest(), 0), .size = bytes_.size(), .file = "pm0"};
+        const trace::Region region = {.id = 1,
+                                      .name = "pmem0",
+                                      .base = pm_base(small_guest(), 0),
+                                      .size = bytes_.size(),
+                                      .file = "pm0"};
         const std::span<const std::byte> bytes[] = {std::as_bytes(std::span(bytes_))};
         initial_.emplace(std::vector{region}, bytes);
         first_line_ = region.base / 64;
@@ -128,14 +134,17 @@ protected:
         return bytes;
     }
 
-    std::map<std::uint64_t, Outcome> test(std::uint64_t count, unsigned jobs = 1, bool confirm = false)
+    std::map<std::uint64_t, Outcome> test(std::uint64_t count, unsigned jobs = 1,
+                                          bool confirm = false)
     {
-        const WorkerPlan plan = {world_.store(), world_.source(), *initial_, judge_, directory_.path()};
+        const WorkerPlan plan = {world_.store(), world_.source(), *initial_, judge_,
+                                 directory_.path()};
         WorkerPool pool(plan, jobs, first_);
         std::map<std::uint64_t, Outcome> outcomes;
         const auto collect = [&] {
             for (Outcome &outcome : pool.take_finished())
-                EXPECT_TRUE(outcomes.emplace(outcome.image, outcome).second) << "twice: " << outcome.image;
+                EXPECT_TRUE(outcomes.emplace(outcome.image, outcome).second)
+                    << "twice: " << outcome.image;
         };
         for (std::uint64_t i = 1; i <= count; ++i) {
             Assignment next = assignment(i);
@@ -163,7 +172,10 @@ protected:
     WorkerCounts counts_;
 
 private:
-    std::uint64_t line_of(std::uint64_t slot) const { return first_line_ + (bytes_.size() - 65536 + slot * 4096) / 64; }
+    std::uint64_t line_of(std::uint64_t slot) const
+    {
+        return first_line_ + (bytes_.size() - 65536 + slot * 4096) / 64;
+    }
     void put(std::string &bytes, std::uint64_t line, std::uint64_t value) const
     {
         std::string content(64, '\0');
@@ -206,7 +218,8 @@ TEST_F(PoolTest, GuestsThatEndCostOneImage)
         return {};
     });
     judge_.on(4, [](const Subject &subject, unsigned) -> Judgement {
-        run_and_wait(subject, {"sh", "-c", "while :; do :; done"}, Deadline::after(std::chrono::seconds(1)));
+        run_and_wait(subject, {"sh", "-c", "while :; do :; done"},
+                     Deadline::after(std::chrono::seconds(1)));
         return {};
     });
     judge_.on(6, [](const Subject &subject, unsigned) -> Judgement {
@@ -215,7 +228,8 @@ TEST_F(PoolTest, GuestsThatEndCostOneImage)
     });
     judge_.on(8, [](const Subject &subject, unsigned) -> Judgement {
         subject.guest.with_agent([&](AgentClient &agent) {
-            EXPECT_TRUE(agent.write_whole_file("/tmp/garbage", read_file(CHANNEL_GARBAGE), 0755, soon()));
+            EXPECT_TRUE(
+                agent.write_whole_file("/tmp/garbage", read_file(CHANNEL_GARBAGE), 0755, soon()));
         });
         run_and_wait(subject, {"/tmp/garbage"});
         return {};
@@ -230,15 +244,20 @@ TEST_F(PoolTest, GuestsThatEndCostOneImage)
         return {};
     });
     const auto outcomes = test(13);
-    const std::map<std::uint64_t, Verdict> wanted = {{2, Verdict::guest_crash}, {4, Verdict::guest_hang},
-                                                     {6, Verdict::guest_crash}, {8, Verdict::infra_error},
+    const std::map<std::uint64_t, Verdict> wanted = {{2, Verdict::guest_crash},
+                                                     {4, Verdict::guest_hang},
+                                                     {6, Verdict::guest_crash},
+                                                     {8, Verdict::infra_error},
                                                      {12, Verdict::infra_error}};
     for (const auto &[image, outcome] : outcomes) {
         const auto known = wanted.find(image);
         EXPECT_STREQ(to_string(outcome.judgement.verdict),
                      to_string(known == wanted.end() ? Verdict::pass : known->second))
             << "image " << image;
-        EXPECT_EQ(outcome.lost_guests, known != wanted.end() ? 2u : image == 10 ? 1u : 0u) << "image " << image;
+        EXPECT_EQ(outcome.lost_guests, known != wanted.end() ? 2u
+                                       : image == 10         ? 1u
+                                                             : 0u)
+            << "image " << image;
         EXPECT_EQ(outcome.judgement.evidence.empty(), known == wanted.end()) << "image " << image;
     }
     EXPECT_EQ(counts_.lost_guests, 11u);
@@ -303,7 +322,8 @@ TEST_F(PoolTest, PmThatOthersWroteToDiscreditsWhatWasTestedOnIt)
 
 TEST_F(PoolTest, TroubleOfTheMachineStopsThePoolWithItsWords)
 {
-    judge_.on(3, [](const Subject &, unsigned) -> Judgement { fail(ErrorKind::io, "the disk is full"); });
+    judge_.on(
+        3, [](const Subject &, unsigned) -> Judgement { fail(ErrorKind::io, "the disk is full"); });
     try {
         test(50);
         FAIL() << "nothing stopped it";
@@ -329,7 +349,8 @@ TEST_F(LibvirtPoolTest, WorksAndReplacesLostGuests)
         return ScriptedJudge::use_file_system(subject);
     });
     for (const auto &[image, outcome] : test(8, 2))
-        EXPECT_STREQ(to_string(outcome.judgement.verdict), image == 3 ? "guest_crash" : "pass") << image;
+        EXPECT_STREQ(to_string(outcome.judgement.verdict), image == 3 ? "guest_crash" : "pass")
+            << image;
     EXPECT_EQ(counts_.pm.full_compares, 0u);
 }
 

@@ -20,9 +20,11 @@ public:
         : directory_("/tmp", "fp-run-"), files_{directory_.path()}
     {
         const auto quiet = [](const std::string &) {};
-        record::Recorder recorder(cache_directory(), built_part("qemu-plugin", "fencepost-tracer.so"), {quiet, {}});
-        inputs_ = recorder.prepare(
-            record::parse_spec(spec, "spec.toml", directory_.path(), record::FilesFrom::spec_directory), true);
+        record::Recorder recorder(cache_directory(),
+                                  built_part("qemu-plugin", "fencepost-tracer.so"), {quiet, {}});
+        inputs_ = recorder.prepare(record::parse_spec(spec, "spec.toml", directory_.path(),
+                                                      record::FilesFrom::spec_directory),
+                                   true);
         record::save_inputs(files_, inputs_);
         const record::RecordResult result = recorder.record(
             inputs_, files_.trace(), [&](std::size_t device) { return files_.final_pm(device); });
@@ -36,7 +38,10 @@ public:
     const TestGuest &guest() const { return *guest_; }
     std::unique_ptr<oracle::Judge> judge(const std::vector<std::string> &oracles) const
     {
-        return oracle::make_judge({.run = files_, .inputs = inputs_, .oracles = oracles, .cache = cache_directory(),
+        return oracle::make_judge({.run = files_,
+                                   .inputs = inputs_,
+                                   .oracles = oracles,
+                                   .cache = cache_directory(),
                                    .progress = [](const std::string &) {}});
     }
 

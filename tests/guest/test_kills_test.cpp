@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// usage: test_kills_test TIMES SEED. Kills `fencepost test` at random moments, with SIGKILL or SIGINT. No verdict
-// may be lost or made again once it was there, nothing may keep running, and in the end all is as it is
-// when nobody disturbs it.
+// usage: test_kills_test TIMES SEED. Kills `fencepost test` at random moments, with SIGKILL or
+// SIGINT. No verdict may be lost or made again once it was there, nothing may keep running, and in
+// the end all is as it is when nobody disturbs it.
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -38,8 +38,10 @@ sync
 
 std::vector<std::string> test_command(const fs::path &run)
 {
-    return {FENCEPOST_PROGRAM, "-q", "test", run.string(), "--oracle", "mount", "--strategy",
-            "none-all,random:12", "--group", "off", "--jobs", "2", "--confirm", "1", "--accelerator", "tcg"};
+    return {FENCEPOST_PROGRAM, "-q",    "test",          run.string(),
+            "--oracle",        "mount", "--strategy",    "none-all,random:12",
+            "--group",         "off",   "--jobs",        "2",
+            "--confirm",       "1",     "--accelerator", "tcg"};
 }
 
 // With torn sectors there are findings, which ext4 without sector atomicity has.
@@ -60,8 +62,9 @@ Verdicts verdicts_in(const fs::path &run)
     trace::Database database(run / "results.db", SQLITE_OPEN_READWRITE);
     if (database.integer("SELECT count(*) FROM sqlite_schema") == 0)
         return found;
-    trace::Statement rows(database.get(), "SELECT hex(identity) || expectation, verdict, session FROM image "
-                                          "WHERE verdict IS NOT NULL");
+    trace::Statement rows(database.get(),
+                          "SELECT hex(identity) || expectation, verdict, session FROM image "
+                          "WHERE verdict IS NOT NULL");
     while (rows.step())
         found[std::string(rows.text(0))] = {std::string(rows.text(1)), rows.integer(2)};
     return found;
@@ -78,8 +81,8 @@ void require_no_loss(const Verdicts &before, const Verdicts &after)
     }
 }
 
-// A run on a disk with room for some verdicts, but not for all: the test stops with a sentence, and what it had
-// written can be read.
+// A run on a disk with room for some verdicts, but not for all: the test stops with a sentence, and
+// what it had written can be read.
 void fill_disk(const fs::path &directory, const fs::path &run)
 {
     const fs::path small = directory / "small";
@@ -88,16 +91,30 @@ void fill_disk(const fs::path &directory, const fs::path &run)
     for (const char *name : {"trace.db", "inputs.json", "setup.job", "workload.job", "spec.toml"})
         needed += fs::file_size(run / name) / 4096 * 4096 + 4096;
     std::vector<std::string> command = {
-        "bwrap", "--dev-bind", "/", "/", "--size", std::to_string(needed + (160 << 10)), "--tmpfs", small.string(), "sh", "-c",
-        "run=$1; small=$2; shift 2; cp $run/trace.db $run/*.json $run/*.job $run/spec.toml $small/ && rm -f $small/record.json || exit 9; "
-        "\"$@\"; code=$?; sqlite3 -readonly $small/results.db 'PRAGMA integrity_check' || exit 8; exit $code",
-        "sh", run.string(), small.string()};
+        "bwrap",
+        "--dev-bind",
+        "/",
+        "/",
+        "--size",
+        std::to_string(needed + (160 << 10)),
+        "--tmpfs",
+        small.string(),
+        "sh",
+        "-c",
+        "run=$1; small=$2; shift 2; cp $run/trace.db $run/*.json $run/*.job $run/spec.toml $small/ "
+        "&& rm -f $small/record.json || exit 9; "
+        "\"$@\"; code=$?; sqlite3 -readonly $small/results.db 'PRAGMA integrity_check' || exit 8; "
+        "exit $code",
+        "sh",
+        run.string(),
+        small.string()};
     for (const std::string &word : test_command(small))
         command.push_back(word);
     const CommandResult result = run_command(command);
-    if (result.end.code != 4 || result.errors.find("the disk is full") == std::string::npos || result.output != "ok\n")
-        fail(ErrorKind::internal, "a full disk: {}, said '{}', results: '{}'", result.end.describe(), result.errors,
-             result.output);
+    if (result.end.code != 4 || result.errors.find("the disk is full") == std::string::npos ||
+        result.output != "ok\n")
+        fail(ErrorKind::internal, "a full disk: {}, said '{}', results: '{}'",
+             result.end.describe(), result.errors, result.output);
 }
 
 int run(int times, unsigned seed)
@@ -108,8 +125,9 @@ int run(int times, unsigned seed)
     const fs::path killed = directory.path() / "killed";
     const fs::path whole = directory.path() / "whole";
     write_file(directory.path() / "spec.toml", kSpec);
-    if (const auto result = run_command({FENCEPOST_PROGRAM, "-q", "record", (directory.path() / "spec.toml").string(),
-                                         "-o", killed.string(), "--no-stacks"});
+    if (const auto result = run_command({FENCEPOST_PROGRAM, "-q", "record",
+                                         (directory.path() / "spec.toml").string(), "-o",
+                                         killed.string(), "--no-stacks"});
         !result.success())
         fail(ErrorKind::guest, "the recording failed: {}", result.last_words());
     fs::copy(killed, whole);
@@ -128,14 +146,16 @@ int run(int times, unsigned seed)
     for (int i = 0; i < times; ++i) {
         const Stopwatch since_start;
         ChildProcess tester(test_command(killed), {});
-        const auto delay = std::chrono::milliseconds(static_cast<int>(seconds * 1000 * (random() % 1000) / 1500));
+        const auto delay =
+            std::chrono::milliseconds(static_cast<int>(seconds * 1000 * (random() % 1000) / 1500));
         const bool ended = tester.wait(Deadline::after(delay)).has_value();
         const bool politely = i % 3 == 2;
         if (!ended && politely) {
             ::kill(tester.pid(), SIGINT);
             const auto end = tester.wait(guest::soon());
             if (!ended_well(end) && (!end || end->code != 130))
-                fail(ErrorKind::internal, "an interrupted test ended with {}", end ? end->describe() : "nothing");
+                fail(ErrorKind::internal, "an interrupted test ended with {}",
+                     end ? end->describe() : "nothing");
             ++interrupted;
         }
         if (!ended && !politely)
@@ -156,12 +176,14 @@ int run(int times, unsigned seed)
     if (last.size() != undisturbed.size())
         fail(ErrorKind::internal, "{} verdicts instead of {}", last.size(), undisturbed.size());
     for (const auto &[image, verdict] : undisturbed)
-        if (const auto found = last.find(image); found == last.end() || found->second.first != verdict.first)
+        if (const auto found = last.find(image);
+            found == last.end() || found->second.first != verdict.first)
             fail(ErrorKind::internal, "another verdict on {} than without kills", image);
     fill_disk(directory.path(), whole);
     for (const std::string &leftover : cache.leftovers())
         fail(ErrorKind::internal, "left behind: {}", leftover);
-    std::printf("%d stops, %d of them by SIGINT; %zu verdicts before the last session, %zu in the end, none lost, none "
+    std::printf("%d stops, %d of them by SIGINT; %zu verdicts before the last session, %zu in the "
+                "end, none lost, none "
                 "made twice\n",
                 times, interrupted, known.size(), last.size());
     return 0;

@@ -122,7 +122,8 @@ TEST(TestRun, FailuresBecomeFindingsWithEverythingToLookAt)
         images.lines_in_flight(state, lines);
         for (const image::LineContent &each : lines) {
             const std::byte *guaranteed = images.images().guaranteed().line(each.line);
-            if (state.point.seq > reader.event_count() / 2 && std::memcmp(guaranteed, each.bytes.data(), 64) != 0) {
+            if (state.point.seq > reader.event_count() / 2 &&
+                std::memcmp(guaranteed, each.bytes.data(), 64) != 0) {
                 seq = last_seq = state.point.seq;
                 line = each.line;
                 std::memcpy(before.data(), guaranteed, 64);
@@ -146,7 +147,8 @@ TEST(TestRun, FailuresBecomeFindingsWithEverythingToLookAt)
         if (subject.crash_seq == seq && std::memcmp(now.data(), before.data(), 64) == 0) {
             ++failed;
             said.verdict = Verdict::inconsistent;
-            said.evidence.push_back({"test", Verdict::inconsistent, "a line is missing", {{"seq", subject.crash_seq}}});
+            said.evidence.push_back(
+                {"test", Verdict::inconsistent, "a line is missing", {{"seq", subject.crash_seq}}});
         }
         return said;
     };
@@ -181,7 +183,8 @@ TEST(TestRun, FailuresBecomeFindingsWithEverythingToLookAt)
     }
     EXPECT_EQ(images, report.all_verdicts.at("inconsistent"));
     EXPECT_EQ(failed, 2 * images) << "each failure is judged in a fresh guest too";
-    // Those that lack nothing of the first finding's site, and so need another explanation, are few.
+    // Those that lack nothing of the first finding's site, and so need another explanation, are
+    // few.
     EXPECT_LE(report.findings.size(), 3u);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// PM files against a plain copy of what they should hold, while another process writes to them as QEMU does.
+// PM files against a plain copy of what they should hold, while another process writes to them as
+// QEMU does.
 #include <cstring>
 #include <random>
 
@@ -51,7 +52,10 @@ public:
     }
 
     Channels take_channels() override { return {}; }
-    nlohmann::json execute(const std::string &, const nlohmann::json &, Deadline) override { return {}; }
+    nlohmann::json execute(const std::string &, const nlohmann::json &, Deadline) override
+    {
+        return {};
+    }
     int end_fd() const override { return end_.get(); }
     std::optional<MachineEnd> poll_end() override { return std::nullopt; }
     std::string last_words() override { return ""; }
@@ -60,7 +64,8 @@ private:
     [[noreturn]] void serve(const std::filesystem::path &file)
     {
         const int fd = open(file.c_str(), O_RDWR);
-        auto *bytes = static_cast<char *>(mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
+        auto *bytes =
+            static_cast<char *>(mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
         std::uint64_t order = 0;
         do {
             if (order != 0)
@@ -70,7 +75,10 @@ private:
         } while (read(theirs_.get(), &order, sizeof order) == sizeof order);
         _exit(0);
     }
-    void ask(std::uint64_t order) { ASSERT_EQ(::write(ours_.get(), &order, sizeof order), ssize_t{sizeof order}); }
+    void ask(std::uint64_t order)
+    {
+        ASSERT_EQ(::write(ours_.get(), &order, sizeof order), ssize_t{sizeof order});
+    }
     void answer()
     {
         char said = 0;
@@ -93,7 +101,8 @@ protected:
         // A quarter of it; the rest stays a hole.
         for (std::size_t i = 0; i < kSize / 4; ++i)
             initial_bytes_[i] = static_cast<std::byte>(random());
-        region_ = {.id = 1, .name = "pmem0", .base = pm_base(config_, 0), .size = kSize, .file = "pm0"};
+        region_ = {
+            .id = 1, .name = "pmem0", .base = pm_base(config_, 0), .size = kSize, .file = "pm0"};
         const std::span<const std::byte> bytes[] = {initial_bytes_};
         initial_.emplace(std::vector{region_}, bytes);
         expected_ = initial_bytes_;
@@ -109,7 +118,8 @@ protected:
     void put(const LineContent &content)
     {
         std::copy(content.bytes.begin(), content.bytes.end(),
-                  expected_.begin() + static_cast<std::ptrdiff_t>(content.line * 64 - region_.base));
+                  expected_.begin() +
+                      static_cast<std::ptrdiff_t>(content.line * 64 - region_.base));
     }
     bool holds_expected(const PmFiles &files) const
     {

@@ -25,7 +25,8 @@ protected:
         made.image = image;
         made.judgement.verdict = verdict;
         if (verdict != Verdict::pass)
-            made.judgement.evidence.push_back({"mount", verdict, "it is wrong", {{"line", "\xff"}}});
+            made.judgement.evidence.push_back(
+                {"mount", verdict, "it is wrong", {{"line", "\xff"}}});
         return made;
     }
 
@@ -53,7 +54,8 @@ TEST_F(ResultsTest, AVerdictStaysAndWhatHasNoneIsTested)
     EXPECT_TRUE(results.see({3, 1}, 0).untested);
     EXPECT_EQ(results.see({3, 1}, 0).number, 3u);
     EXPECT_TRUE(results.see({1, 2}, 0).untested) << "the high half of the identity counts";
-    EXPECT_EQ(results.verdicts(), (std::map<std::string, std::uint64_t>{{"inconsistent", 1}, {"pass", 1}}));
+    EXPECT_EQ(results.verdicts(),
+              (std::map<std::string, std::uint64_t>{{"inconsistent", 1}, {"pass", 1}}));
 }
 
 TEST_F(ResultsTest, AnImageIsTestedOnceForEachExpectation)
@@ -98,7 +100,8 @@ TEST_F(ResultsTest, VerdictsOfOtherSubjectsAreRefused)
 {
     open().commit();
     EXPECT_NO_THROW(open());
-    for (const auto &[trace, oracles] : {std::pair("u", "mount"), std::pair("t", "mount,semantic")}) {
+    for (const auto &[trace, oracles] :
+         {std::pair("u", "mount"), std::pair("t", "mount,semantic")}) {
         try {
             open(trace, oracles);
             FAIL() << "mixed with others";
@@ -186,15 +189,18 @@ TEST_F(GroupingTest, NothingMissingIsDecidedByTheLastStore)
 TEST_F(GroupingTest, IdsAreTheSameInAnotherRun)
 {
     const Finding first = place("wrong", lacking({5}));
-    EXPECT_EQ(Grouping({}).place({"mount", Verdict::inconsistent, "wrong", {}}, lacking({9})).id, first.id);
+    EXPECT_EQ(Grouping({}).place({"mount", Verdict::inconsistent, "wrong", {}}, lacking({9})).id,
+              first.id);
 }
 
 TEST_F(GroupingTest, AResumedTestGoesOnWithItsFindings)
 {
     const Finding known = place("wrong", lacking({4, 5}));
     Grouping resumed({known});
-    EXPECT_EQ(resumed.place({"mount", Verdict::inconsistent, "wrong", {}}, lacking({3, 5})).id, known.id);
-    EXPECT_NE(resumed.place({"mount", Verdict::inconsistent, "wrong", {}}, lacking({4})).id, known.id);
+    EXPECT_EQ(resumed.place({"mount", Verdict::inconsistent, "wrong", {}}, lacking({3, 5})).id,
+              known.id);
+    EXPECT_NE(resumed.place({"mount", Verdict::inconsistent, "wrong", {}}, lacking({4})).id,
+              known.id);
 }
 
 } // namespace

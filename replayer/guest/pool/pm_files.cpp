@@ -23,15 +23,19 @@ constexpr std::uint64_t kMostPagesAtOnce = 256;
 
 } // namespace
 
-PmFiles::PmFiles(const fs::path &directory, const image::InitialImage &initial, const GuestConfig &config)
+PmFiles::PmFiles(const fs::path &directory, const image::InitialImage &initial,
+                 const GuestConfig &config)
     : initial_(initial), buffer_(kMostPagesAtOnce * kPageBytes)
 {
     const auto regions = initial.regions();
     if (regions.size() != config.pm.size())
-        fail(ErrorKind::trace, "the trace has {} PM devices and its guest {}", regions.size(), config.pm.size());
+        fail(ErrorKind::trace, "the trace has {} PM devices and its guest {}", regions.size(),
+             config.pm.size());
     for (std::size_t i = 0; i < config.pm.size(); ++i) {
-        const auto region = std::find_if(regions.begin(), regions.end(),
-                                         [&](const trace::Region &each) { return each.base == pm_base(config, i); });
+        const auto region =
+            std::find_if(regions.begin(), regions.end(), [&](const trace::Region &each) {
+                return each.base == pm_base(config, i);
+            });
         if (region == regions.end() || region->size != config.pm[i].size)
             fail(ErrorKind::trace, "the trace's PM device {} is not that of its guest", i);
         File file;
@@ -61,7 +65,8 @@ void PmFiles::suspect(File &file, std::uint64_t first, std::uint64_t count)
 void PmFiles::suspect_line(std::uint64_t line)
 {
     for (File &file : files_)
-        if (const std::uint64_t at = line - file.first_line; at < file.pages * (kPageBytes / kLineBytes))
+        if (const std::uint64_t at = line - file.first_line;
+            at < file.pages * (kPageBytes / kLineBytes))
             suspect(file, at / (kPageBytes / kLineBytes), 1);
 }
 
@@ -72,7 +77,8 @@ void PmFiles::suspect_data(File &file)
     for (off_t at = lseek(file.fd.get(), 0, SEEK_DATA); at >= 0 && at < end;) {
         const off_t hole = lseek(file.fd.get(), at, SEEK_HOLE);
         const auto first = static_cast<std::uint64_t>(at) / kPageBytes;
-        suspect(file, first, (static_cast<std::uint64_t>(hole) + kPageBytes - 1) / kPageBytes - first);
+        suspect(file, first,
+                (static_cast<std::uint64_t>(hole) + kPageBytes - 1) / kPageBytes - first);
         at = lseek(file.fd.get(), hole, SEEK_DATA);
     }
 }
@@ -112,8 +118,9 @@ void PmFiles::read_range(const File &file, PageRange range)
 {
     std::size_t got = 0;
     while (got < range.count * kPageBytes) {
-        const ssize_t piece = pread(file.fd.get(), buffer_.data() + got, range.count * kPageBytes - got,
-                                    static_cast<off_t>(range.first * kPageBytes + got));
+        const ssize_t piece =
+            pread(file.fd.get(), buffer_.data() + got, range.count * kPageBytes - got,
+                  static_cast<off_t>(range.first * kPageBytes + got));
         if (piece < 0 && errno == EINTR)
             continue;
         if (piece <= 0)
@@ -130,8 +137,8 @@ void PmFiles::sync_range(File &file, std::span<const std::byte> wanted, PageRang
         const std::byte *page = wanted.data() + (range.first + i) * kPageBytes;
         if (std::memcmp(buffer_.data() + i * kPageBytes, page, kPageBytes) == 0)
             continue;
-        const ssize_t written =
-            pwrite(file.fd.get(), page, kPageBytes, static_cast<off_t>((range.first + i) * kPageBytes));
+        const ssize_t written = pwrite(file.fd.get(), page, kPageBytes,
+                                       static_cast<off_t>((range.first + i) * kPageBytes));
         if (written != static_cast<ssize_t>(kPageBytes))
             fail_errno("cannot write a PM file", written < 0 ? errno : ENOSPC);
         ++counts_.pages_written;

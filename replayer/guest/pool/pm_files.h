@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The PM files of one worker: given the bytes of a crash image, and given back from what a guest made
-// of them, at the cost of the pages concerned.
+// The PM files of one worker: given the bytes of a crash image, and given back from what a guest
+// made of them, at the cost of the pages concerned.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,10 @@ struct PmFileCounts {
 // Files are read and written, not mapped: a full disk is then an error and not a bus error.
 class PmFiles {
 public:
-    // Makes the files in `directory`, empty. `initial`: PM of the recording that `config` was made for.
-    PmFiles(const std::filesystem::path &directory, const image::InitialImage &initial, const GuestConfig &config);
+    // Makes the files in `directory`, empty. `initial`: PM of the recording that `config` was made
+    // for.
+    PmFiles(const std::filesystem::path &directory, const image::InitialImage &initial,
+            const GuestConfig &config);
 
     const std::vector<std::filesystem::path> &paths() const { return paths_; } // by device
 

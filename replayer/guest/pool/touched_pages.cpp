@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// See touched_pages.h. A page that was reclaimed meanwhile is no longer present: on tmpfs that takes
-// swap, and then its entry says so, or memory pressure on a disk's file. PmFiles audits for that.
+// See touched_pages.h. A page that was reclaimed meanwhile is no longer present: on tmpfs that
+// takes swap, and then its entry says so, or memory pressure on a disk's file. PmFiles audits for
+// that.
 #include "replayer/guest/pool/touched_pages.h"
 
 #include <cinttypes>
@@ -66,7 +67,8 @@ std::uint64_t mapping_of(const std::string &process, const std::filesystem::path
             continue;
         std::uint64_t start = 0;
         std::uint64_t offset = 0;
-        if (std::sscanf(line.c_str(), "%" SCNx64 "-%*x %*s %" SCNx64, &start, &offset) == 2 && offset == 0)
+        if (std::sscanf(line.c_str(), "%" SCNx64 "-%*x %*s %" SCNx64, &start, &offset) == 2 &&
+            offset == 0)
             return start;
     }
     return 0;
@@ -114,13 +116,14 @@ std::optional<std::vector<PageRange>> TouchedPages::scan()
         if (count < 0)
             return std::nullopt;
         for (int i = 0; i < count; ++i)
-            found.push_back({(regions[i].start - address_) / kPageBytes, (regions[i].end - regions[i].start) / kPageBytes});
+            found.push_back({(regions[i].start - address_) / kPageBytes,
+                             (regions[i].end - regions[i].start) / kPageBytes});
         if (arguments.walk_end <= arguments.start)
             return std::nullopt;
         arguments.start = arguments.walk_end;
     }
-    // Of a process that ends while it is looked at, the scan finds less and less and says so to nobody;
-    // reading an entry fails from the moment on at which its memory is taken down.
+    // Of a process that ends while it is looked at, the scan finds less and less and says so to
+    // nobody; reading an entry fails from the moment on at which its memory is taken down.
     std::uint64_t entry = 0;
     const auto at = static_cast<off_t>(address_ / kPageBytes * sizeof entry);
     if (pread(pagemap_.get(), &entry, sizeof entry, at) != sizeof entry)
@@ -134,8 +137,9 @@ std::optional<std::vector<PageRange>> TouchedPages::read_entries()
     const std::size_t wanted = entries_.size() * sizeof entries_[0];
     std::size_t got = 0;
     while (got < wanted) {
-        const ssize_t piece = pread(pagemap_.get(), reinterpret_cast<char *>(entries_.data()) + got, wanted - got,
-                                    static_cast<off_t>(address_ / kPageBytes * sizeof entries_[0] + got));
+        const ssize_t piece =
+            pread(pagemap_.get(), reinterpret_cast<char *>(entries_.data()) + got, wanted - got,
+                  static_cast<off_t>(address_ / kPageBytes * sizeof entries_[0] + got));
         if (piece <= 0)
             return std::nullopt; // the process has ended
         got += static_cast<std::size_t>(piece);

@@ -27,7 +27,8 @@ public:
     // `end_fd`: the machine's pidfd.
     TouchedPages(int end_fd, std::filesystem::path file, std::uint64_t size);
 
-    // Nothing: the kernel does not say (another user's process, a mapping that is not there, an ended one).
+    // Nothing: the kernel does not say (another user's process, a mapping that is not there, an
+    // ended one).
     std::optional<std::vector<PageRange>> read();
 
 private:

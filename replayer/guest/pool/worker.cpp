@@ -27,7 +27,8 @@ Judgement of_lost_guest(Verdict verdict, const std::string &what, const std::str
     return judgement;
 }
 
-// Texts of a lost guest hold numbers of its own; the summary must be the same whenever the same thing is wrong.
+// Texts of a lost guest hold numbers of its own; the summary must be the same whenever the same
+// thing is wrong.
 std::string summary_of(GuestEnd end)
 {
     switch (end) {
@@ -49,7 +50,8 @@ std::string summary_of(GuestEnd end)
 
 bool kernel_oopsed(const std::string &log)
 {
-    for (const char *words : {"Oops: ", "BUG: ", "kernel BUG at", "general protection fault", "Kernel panic"})
+    for (const char *words :
+         {"Oops: ", "BUG: ", "kernel BUG at", "general protection fault", "Kernel panic"})
         if (log.find(words) != std::string::npos)
             return true;
     return false;
@@ -73,8 +75,10 @@ Verdict verdict_of(GuestEnd end)
     return Verdict::infra_error;
 }
 
-Worker::Worker(const WorkerPlan &plan, unsigned number, std::shared_ptr<const image::ImageStep> first)
-    : plan_(plan), directory_(plan.directory / fmt::format("worker{}", number)), held_(plan.initial, std::move(first))
+Worker::Worker(const WorkerPlan &plan, unsigned number,
+               std::shared_ptr<const image::ImageStep> first)
+    : plan_(plan), directory_(plan.directory / fmt::format("worker{}", number)),
+      held_(plan.initial, std::move(first))
 {
     // Both from the beginning, so that no change of the image is missed.
     for (Seat *seat : {&warm_, &fresh_}) {
@@ -92,7 +96,8 @@ void Worker::sit(Seat &seat, Outcome &outcome)
     for (int tries = 1; !seat.guest; ++tries) {
         try {
             ++counts_.restores;
-            seat.guest = plan_.templates.restore(plan_.source, seat.files->paths(), Deadline::after(kRestoreTime));
+            seat.guest = plan_.templates.restore(plan_.source, seat.files->paths(),
+                                                 Deadline::after(kRestoreTime));
             seat.files->watch(seat.guest->machine());
             plan_.judge.prepare(*seat.guest);
         } catch (const Error &error) {
@@ -113,7 +118,8 @@ void Worker::leave(Seat &seat)
     seat.files->suspect_everything();
 }
 
-std::optional<Judgement> Worker::attempt(Seat &seat, const Assignment &assignment, Outcome &outcome, Judgement &lost)
+std::optional<Judgement> Worker::attempt(Seat &seat, const Assignment &assignment, Outcome &outcome,
+                                         Judgement &lost)
 {
     const Stopwatch patching;
     seat.files->sync(held_);
@@ -124,22 +130,27 @@ std::optional<Judgement> Worker::attempt(Seat &seat, const Assignment &assignmen
     try {
         said = plan_.judge.judge({*seat.guest, seat.files->paths(), assignment.crash_seq});
     } catch (const GuestLost &end) {
-        lost = of_lost_guest(verdict_of(end.end()), summary_of(end.end()), seat.guest->log().kernel_log());
+        lost = of_lost_guest(verdict_of(end.end()), summary_of(end.end()),
+                             seat.guest->log().kernel_log());
         lost.evidence[0].details["message"] = end.what();
         lost.evidence[0].details["console"] = seat.guest->log().console();
     } catch (const AgentLost &end) {
-        // The agent's server died and the guest lives: an oops in one of its system calls does that.
+        // The agent's server died and the guest lives: an oops in one of its system calls does
+        // that.
         const std::string log = seat.guest->log().kernel_log();
         const bool crash = kernel_oopsed(log);
         lost = of_lost_guest(crash ? Verdict::guest_crash : Verdict::infra_error,
-                             crash ? "the kernel killed a process of the guest's agent" : "the guest's agent died", log);
+                             crash ? "the kernel killed a process of the guest's agent"
+                                   : "the guest's agent died",
+                             log);
         lost.evidence[0].details["message"] = end.what();
     } catch (const Error &error) {
         if (error.kind() != ErrorKind::guest) {
             leave(seat); // what it wrote is not undone, and not to be taken for somebody else's
             throw;
         }
-        lost = of_lost_guest(Verdict::infra_error, "the guest could not be judged", seat.guest->log().kernel_log());
+        lost = of_lost_guest(Verdict::infra_error, "the guest could not be judged",
+                             seat.guest->log().kernel_log());
         lost.evidence[0].details["message"] = error.what();
     }
     outcome.judge_seconds += judging.seconds();
@@ -173,8 +184,8 @@ Judgement Worker::judge_warm(const Assignment &assignment, Outcome &outcome)
         outcome.disagreed = !outcome.confirmed;
         return lost_again;
     }
-    // A killed QEMU says nothing about the image. A crash that does not come again says that something
-    // of another image was left in the guest, or that recovery fails by chance.
+    // A killed QEMU says nothing about the image. A crash that does not come again says that
+    // something of another image was left in the guest, or that recovery fails by chance.
     outcome.disagreed = lost.verdict != Verdict::infra_error && lost.verdict != said->verdict;
     outcome.confirmed = true;
     return outcome.disagreed ? lost : *said;
@@ -216,9 +227,11 @@ Outcome Worker::test(const Assignment &assignment)
         if (!outcome.disagreed)
             outcome.judgement = std::move(fresh);
         else
-            outcome.judgement.evidence.push_back(
-                {"harness", Verdict::infra_error, "warm and fresh guest disagree",
-                 {{"warm", to_string(outcome.judgement.verdict)}, {"fresh", to_string(fresh.verdict)}}});
+            outcome.judgement.evidence.push_back({"harness",
+                                                  Verdict::infra_error,
+                                                  "warm and fresh guest disagree",
+                                                  {{"warm", to_string(outcome.judgement.verdict)},
+                                                   {"fresh", to_string(fresh.verdict)}}});
     }
     if (outcome.disagreed) {
         leave(warm_);

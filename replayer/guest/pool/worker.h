@@ -59,11 +59,11 @@ public:
     Worker(const WorkerPlan &plan, unsigned number, std::shared_ptr<const image::ImageStep> first);
     ~Worker();
 
-    // Assignments in the order in which their images were taken. Throws for trouble of the machine and
-    // for interrupts; everything else is an outcome.
+    // Assignments in the order in which their images were taken. Throws for trouble of the machine
+    // and for interrupts; everything else is an outcome.
     Outcome test(const Assignment &assignment);
-    // Whether PM holds what it should between two images. If not, what was tested since the last audit
-    // proves nothing.
+    // Whether PM holds what it should between two images. If not, what was tested since the last
+    // audit proves nothing.
     bool audit();
 
     const WorkerCounts &counts();
@@ -79,8 +79,8 @@ private:
     void leave(Seat &seat);
     oracle::Judgement judge(Seat &seat, const Assignment &assignment, Outcome &outcome);
     // Nothing: the guest was lost, `lost` says how.
-    std::optional<oracle::Judgement> attempt(Seat &seat, const Assignment &assignment, Outcome &outcome,
-                                             oracle::Judgement &lost);
+    std::optional<oracle::Judgement> attempt(Seat &seat, const Assignment &assignment,
+                                             Outcome &outcome, oracle::Judgement &lost);
     oracle::Judgement judge_warm(const Assignment &assignment, Outcome &outcome);
     oracle::Judgement judge_fresh(const Assignment &assignment, Outcome &outcome);
 

@@ -22,14 +22,17 @@ constexpr std::chrono::milliseconds kWaitStep(100);
 // What was tested on PM that nobody can vouch for.
 void discredit(Outcome &outcome)
 {
-    outcome.judgement.evidence.push_back({"harness", Verdict::infra_error, "PM of a worker was not what it should have been",
+    outcome.judgement.evidence.push_back({"harness",
+                                          Verdict::infra_error,
+                                          "PM of a worker was not what it should have been",
                                           {{"verdict", to_string(outcome.judgement.verdict)}}});
     outcome.judgement.verdict = Verdict::infra_error;
 }
 
 } // namespace
 
-WorkerPool::WorkerPool(const WorkerPlan &plan, unsigned jobs, const std::shared_ptr<const image::ImageStep> &first)
+WorkerPool::WorkerPool(const WorkerPlan &plan, unsigned jobs,
+                       const std::shared_ptr<const image::ImageStep> &first)
     : plan_(plan), queue_limit_(2 * jobs + 2), counts_(jobs)
 {
     // A machine dies with the thread that started it, so each worker stays on one.
@@ -94,7 +97,8 @@ void WorkerPool::serve(Worker &worker, std::vector<Outcome> &unaudited)
                 release(worker, unaudited);
                 lock.lock();
             }
-            for_workers_.wait(lock, [&] { return stopping_ || trouble_ || closed_ || !queue_.empty(); });
+            for_workers_.wait(lock,
+                              [&] { return stopping_ || trouble_ || closed_ || !queue_.empty(); });
             if (stopping_ || trouble_ || queue_.empty())
                 break;
             assignment = std::move(queue_.front());
@@ -149,7 +153,8 @@ std::vector<Outcome> WorkerPool::take_finished()
 void WorkerPool::wait_finished(std::chrono::milliseconds span)
 {
     std::unique_lock lock(mutex_);
-    for_caller_.wait_for(lock, span, [&] { return !finished_.empty() || trouble_ || working_ == 0; });
+    for_caller_.wait_for(lock, span,
+                         [&] { return !finished_.empty() || trouble_ || working_ == 0; });
     if (finished_.empty())
         rethrow();
 }

@@ -17,11 +17,12 @@ namespace fencepost::guest {
 class WorkerPool {
 public:
     // `plan` and what it names outlive the pool.
-    WorkerPool(const WorkerPlan &plan, unsigned jobs, const std::shared_ptr<const image::ImageStep> &first);
+    WorkerPool(const WorkerPlan &plan, unsigned jobs,
+               const std::shared_ptr<const image::ImageStep> &first);
     ~WorkerPool();
 
-    // Waits while the queue is full. Throws what stopped a worker. Images in the order in which they
-    // were taken.
+    // Waits while the queue is full. Throws what stopped a worker. Images in the order in which
+    // they were taken.
     void submit(Assignment assignment);
     // What was finished since the last call, in no particular order. An outcome is only handed out
     // after an audit said that the worker's PM was in order.
