@@ -108,20 +108,20 @@ void compare(std::uint64_t seed, Mix mix, ModelKind kind, FenceRule rule, bool e
 
 TEST(RulesLines, CachedStoresEqualTheModel)
 {
-    for (std::uint64_t seed = 1; seed <= 400; ++seed)
+    for (std::uint64_t seed = 1; seed <= 200; ++seed)
         for (const FenceRule rule : {FenceRule::explicit_only, FenceRule::architectural})
             compare(seed, {.vcpus = 3, .non_temporal = false}, ModelKind::adr, rule, true);
 }
 
 TEST(RulesLines, EadrEqualsTheModel)
 {
-    for (std::uint64_t seed = 1; seed <= 400; ++seed)
+    for (std::uint64_t seed = 1; seed <= 200; ++seed)
         compare(seed, {.vcpus = 3}, ModelKind::eadr, FenceRule::explicit_only, true);
 }
 
 TEST(RulesLines, MixedStoresNeverLessThanTheModel)
 {
-    for (std::uint64_t seed = 1; seed <= 400; ++seed)
+    for (std::uint64_t seed = 1; seed <= 200; ++seed)
         compare(seed, {.vcpus = 3}, ModelKind::adr, FenceRule::explicit_only, false);
 }
 
