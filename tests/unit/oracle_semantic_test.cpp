@@ -260,6 +260,17 @@ TEST(FsyncSemantics, ARangeThatWasSyncedIsDurableAlone)
     past.history.states.back().range = {0, agent::kTreeBlock};
     EXPECT_EQ(kind(past.at_end(root({file("a", 12, "BA")}))), "legal");
     EXPECT_EQ(kind(past.at_end(root({file("a", 12, "AB")}))), "bytes a");
+    past.history.states.back().range = {agent::kTreeBlock, agent::kTreeBlock};
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "AB")}))), "legal");
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "BA")}))), "bytes a");
+}
+
+TEST(FsyncSemantics, ASyncInProgressPromisesNothing)
+{
+    Past past;
+    past.then(root({file("a", 12, "A")})).sync(Durable::all).then(root({file("a", 12, "B")})).sync(Durable::file, 12);
+    EXPECT_EQ(kind(past.judge(root({file("a", 12, "A")}), {3, 4})), "legal");
+    EXPECT_EQ(kind(past.judge(root({file("a", 12, "A")}), {4, 4})), "bytes a");
 }
 
 TEST(FsyncSemantics, ANumberThatIsUsedAgainIsAnotherFile)
@@ -326,6 +337,11 @@ TEST(Trees, MaskedFieldsAndMappedFilesAreNotCompared)
     EXPECT_EQ(kind(past.at_end(root({file("a", 12, "Q")}))), "bytes a");
     past.history.masks.insert({"a", "contents"});
     EXPECT_EQ(kind(past.at_end(root({file("a", 12, "Q")}))), "legal");
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "A"), directory("x", 13)}))), "unexpected x");
+    EXPECT_EQ(kind(past.at_end(root())), "missing a");
+    past.history.masks = {{"x", "name"}, {"a", "name"}};
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "A"), directory("x", 13)}))), "legal");
+    EXPECT_EQ(kind(past.at_end(root())), "legal");
     past.history.masks.clear();
     past.history.mapped.insert(12);
     EXPECT_EQ(kind(past.at_end(root({file("a", 12, "Q")}))), "legal");
