@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Random operations on a file system, against a model in memory: stress DIRECTORY PROGRESS SEED OPERATIONS.
+// Two threads have a directory each. Before and after each operation a thread writes to PROGRESS, a device that
+// outlives the machine, how many it has begun and done. After a crash the same command goes on: it makes the
+// model again up to there (the operations depend on the seed alone), finds the tree as it was before or after
+// the operation that was under way, and exits with 1 if it is neither.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace {
+
+constexpr int kThreads = 2;
+constexpr std::size_t kBlock = 4096;
+
+struct Node {
+    enum Kind { file, directory, link } kind = file;
+    std::string contents = {}; // of a file, or a link's target
+    std::map<std::string, std::shared_ptr<Node>> entries = {};
+    unsigned names = 1;
+};
+using NodePointer = std::shared_ptr<Node>;
+
+struct Place {
+    NodePointer directory;
+    std::string path; // of the directory
+    std::string name;
+    NodePointer node; // empty: nothing has the name
+
+    std::string full() const { return path + "/" + name; }
+};
+
+[[noreturn]] void stop(const std::string &why)
+{
+    std::fprintf(stderr, "stress: %s\n", why.c_str());
+    std::_Exit(1);
+}
+
+void require(bool good, const std::string &what)
+{
+    if (!good)
+        stop(what + ": " + std::strerror(errno));
+}
+
+// One thread's operations. `real` = also on the file system.
+class Work {
+public:
+    Work(std::string root, unsigned seed) : root_(std::move(root)), random_(seed) {}
+
+    void step(bool real)
+    {
+        real_ = real;
+        const Place place = choose();
+        const unsigned what = below(100);
+        if (!place.node)
+            create(place, what);
+        else if (place.node->kind == Node::directory)
+            what < 30 ? remove_directory(place) : move(place);
+        else if (place.node->kind == Node::link)
+            what < 60 ? unlink(place) : move(place);
+        else if (what < 45)
+            write(place);
+        else if (what < 60)
+            truncate(place);
+        else if (what < 75)
+            move(place);
+        else if (what < 85)
+            link(place);
+        else
+            unlink(place);
+    }
+
+    // What is different, empty if nothing is.
+    std::string difference() const { return difference(*tree_, root_); }
+
+private:
+    unsigned below(unsigned limit) { return static_cast<unsigned>(random_() % limit); }
+
+    Place choose()
+    {
+        Place place = {tree_, root_, "", nullptr};
+        for (;;) {
+            place.name = std::string(below(8) == 0 ? 70 : 1, static_cast<char>('a' + below(6)));
+            const auto found = place.directory->entries.find(place.name);
+            place.node = found == place.directory->entries.end() ? nullptr : found->second;
+            if (!place.node || place.node->kind != Node::directory || below(3) == 0)
+                return place;
+            place.path += "/" + place.name;
+            place.directory = place.node;
+        }
+    }
+
+    void create(const Place &place, unsigned what)
+    {
+        auto node = std::make_shared<Node>();
+        if (what < 20 && place.path.size() < root_.size() + 150) {
+            node->kind = Node::directory;
+            require(!real_ || ::mkdir(place.full().c_str(), 0755) == 0, "mkdir " + place.full());
+        } else if (what < 35) {
+            node->kind = Node::link;
+            node->contents = std::string(1 + below(90), 't');
+            require(!real_ || ::symlink(node->contents.c_str(), place.full().c_str()) == 0, "symlink " + place.full());
+        } else if (real_) {
+            const int file = ::open(place.full().c_str(), O_CREAT | O_EXCL | O_RDWR, 0644);
+            require(file >= 0, "create " + place.full());
+            ::close(file);
+        }
+        place.directory->entries[place.name] = node;
+    }
+
+    void write(const Place &place)
+    {
+        const std::size_t offset = below(5) == 0 ? below(80000) : below(9000);
+        std::string bytes(1 + below(below(4) == 0 ? 30000 : 3000), '\0');
+        for (char &byte : bytes)
+            byte = static_cast<char>('A' + random_() % 50);
+        if (real_) {
+            const int file = ::open(place.full().c_str(), O_RDWR);
+            require(file >= 0, "open " + place.full());
+            require(::pwrite(file, bytes.data(), bytes.size(), static_cast<off_t>(offset)) ==
+                        static_cast<ssize_t>(bytes.size()),
+                    "write " + place.full());
+            ::close(file);
+        }
+        std::string &contents = place.node->contents;
+        if (contents.size() < offset + bytes.size())
+            contents.resize(offset + bytes.size());
+        contents.replace(offset, bytes.size(), bytes);
+    }
+
+    void truncate(const Place &place)
+    {
+        const std::size_t size = below(12000);
+        require(!real_ || ::truncate(place.full().c_str(), static_cast<off_t>(size)) == 0, "truncate " + place.full());
+        place.node->contents.resize(size);
+    }
+
+    void unlink(const Place &place)
+    {
+        // Some are open when their name goes.
+        const int file = real_ && place.node->kind == Node::file && below(2) == 0 ? ::open(place.full().c_str(), O_RDONLY) : -1;
+        if (!real_ && place.node->kind == Node::file)
+            below(2);
+        require(!real_ || ::unlink(place.full().c_str()) == 0, "unlink " + place.full());
+        if (file >= 0)
+            ::close(file);
+        --place.node->names;
+        place.directory->entries.erase(place.name);
+    }
+
+    void link(const Place &place)
+    {
+        const Place target = choose();
+        if (target.node)
+            return;
+        require(!real_ || ::link(place.full().c_str(), target.full().c_str()) == 0, "link " + target.full());
+        ++place.node->names;
+        target.directory->entries[target.name] = place.node;
+    }
+
+    void remove_directory(const Place &place)
+    {
+        if (!place.node->entries.empty())
+            return;
+        require(!real_ || ::rmdir(place.full().c_str()) == 0, "rmdir " + place.full());
+        place.directory->entries.erase(place.name);
+    }
+
+    void move(const Place &place)
+    {
+        const Place target = choose();
+        const bool is_directory = place.node->kind == Node::directory;
+        if (target.node == place.node || (target.path + "/").starts_with(place.full() + "/"))
+            return;
+        if (target.node && ((target.node->kind == Node::directory) != is_directory || !target.node->entries.empty()))
+            return;
+        if (is_directory && target.path.size() > root_.size() + 150)
+            return;
+        require(!real_ || ::rename(place.full().c_str(), target.full().c_str()) == 0,
+                "rename " + place.full() + " " + target.full());
+        if (target.node)
+            --target.node->names;
+        const NodePointer node = place.node;
+        place.directory->entries.erase(place.name);
+        target.directory->entries[target.name] = node;
+    }
+
+    static std::string difference(const Node &node, const std::string &path)
+    {
+        struct stat status = {};
+        if (::lstat(path.c_str(), &status) != 0)
+            return path + " is not there";
+        const mode_t type = node.kind == Node::directory ? S_IFDIR : node.kind == Node::link ? S_IFLNK : S_IFREG;
+        if ((status.st_mode & S_IFMT) != type)
+            return path + " is something else";
+        if (node.kind == Node::directory)
+            return directory_difference(node, path);
+        if (status.st_nlink != node.names)
+            return path + " has " + std::to_string(status.st_nlink) + " links, not " + std::to_string(node.names);
+        if (static_cast<std::size_t>(status.st_size) != node.contents.size())
+            return path + " has " + std::to_string(status.st_size) + " bytes, not " + std::to_string(node.contents.size());
+        std::string contents(node.contents.size() + 1, '\0');
+        ssize_t bytes = -1;
+        if (node.kind == Node::link) {
+            bytes = ::readlink(path.c_str(), contents.data(), contents.size());
+        } else if (const int file = ::open(path.c_str(), O_RDONLY); file >= 0) {
+            bytes = ::read(file, contents.data(), contents.size());
+            ::close(file);
+        }
+        contents.resize(bytes < 0 ? 0 : static_cast<std::size_t>(bytes));
+        return contents == node.contents ? "" : path + " has other contents";
+    }
+
+    static std::string directory_difference(const Node &node, const std::string &path)
+    {
+        unsigned directories = 0;
+        for (const auto &[name, entry] : node.entries) {
+            if (std::string different = difference(*entry, path + "/" + name); !different.empty())
+                return different;
+            directories += entry->kind == Node::directory;
+        }
+        struct stat status = {};
+        if (::stat(path.c_str(), &status) != 0 || status.st_nlink != 2 + directories)
+            return path + " has " + std::to_string(status.st_nlink) + " links";
+        DIR *stream = ::opendir(path.c_str());
+        if (stream == nullptr)
+            return path + " cannot be listed";
+        std::string extra;
+        while (const dirent *entry = ::readdir(stream))
+            if (const std::string name = entry->d_name; name != "." && name != ".." && !node.entries.contains(name))
+                extra = path + "/" + name + " should not be there";
+        ::closedir(stream);
+        return extra;
+    }
+
+    std::string root_;
+    std::mt19937_64 random_;
+    NodePointer tree_ = [] {
+        auto root = std::make_shared<Node>();
+        root->kind = Node::directory;
+        return root;
+    }();
+    bool real_ = false;
+};
+
+struct Progress {
+    std::uint64_t begun = 0;
+    std::uint64_t done = 0;
+};
+
+class ProgressDevice {
+public:
+    explicit ProgressDevice(const char *path) : file_(::open(path, O_RDWR | O_DIRECT))
+    {
+        require(file_ >= 0, path);
+    }
+
+    Progress read(int thread)
+    {
+        alignas(kBlock) char block[kBlock];
+        require(::pread(file_, block, kBlock, thread * static_cast<off_t>(kBlock)) == kBlock, "read progress");
+        Progress progress;
+        std::memcpy(&progress, block, sizeof(progress));
+        return progress;
+    }
+    void write(int thread, const Progress &progress)
+    {
+        alignas(kBlock) char block[kBlock] = {};
+        std::memcpy(block, &progress, sizeof(progress));
+        require(::pwrite(file_, block, kBlock, thread * static_cast<off_t>(kBlock)) == kBlock, "write progress");
+    }
+
+private:
+    int file_;
+};
+
+void run(const std::string &root, ProgressDevice &device, int thread, unsigned seed, std::uint64_t operations)
+{
+    Progress progress = device.read(thread);
+    Work work(root, seed);
+    for (std::uint64_t i = 0; i < progress.done; ++i)
+        work.step(false);
+    std::string different = work.difference();
+    if (!different.empty() && progress.begun > progress.done) {
+        work.step(false);
+        progress.done = progress.begun;
+        different = work.difference();
+    }
+    if (!different.empty())
+        stop("after operation " + std::to_string(progress.done) + ": " + different);
+    while (progress.done < operations) {
+        progress.begun = progress.done + 1;
+        device.write(thread, progress);
+        work.step(true);
+        progress.done = progress.begun;
+        device.write(thread, progress);
+    }
+    different = work.difference();
+    if (!different.empty())
+        stop("at the end: " + different);
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+    if (argc != 5) {
+        std::fprintf(stderr, "usage: stress DIRECTORY PROGRESS SEED OPERATIONS\n");
+        return 2;
+    }
+    ProgressDevice device(argv[2]);
+    std::vector<std::thread> threads;
+    for (int thread = 0; thread < kThreads; ++thread) {
+        const std::string root = std::string(argv[1]) + "/" + std::to_string(thread);
+        ::mkdir(root.c_str(), 0755);
+        threads.emplace_back([&, root, thread] {
+            run(root, device, thread, static_cast<unsigned>(std::atoi(argv[3]) * kThreads + thread),
+                std::strtoull(argv[4], nullptr, 10) / kThreads);
+        });
+    }
+    for (std::thread &thread : threads)
+        thread.join();
+    return 0;
+}
