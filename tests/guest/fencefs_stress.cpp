@@ -79,7 +79,7 @@ void run(const std::string &operations, const std::string &seed)
                 require_success(*guest, "/tmp/mkfs.fencefs /dev/pmem0");
             require_success(*guest, "insmod /tmp/fencefs.ko && mkdir -p /mnt/pm && mount -t fencefs /dev/pmem0 /mnt/pm");
             finished = run_some(*guest, "/tmp/stress /mnt/pm /dev/pmem1 " + seed + " " + operations,
-                                std::chrono::milliseconds(20 + random() % 250));
+                                std::chrono::milliseconds(100 + random() % 700));
             if (finished)
                 require_success(*guest, "umount /mnt/pm");
             const std::string log = guest->log().kernel_log();

@@ -189,7 +189,7 @@ static void insert(uint64_t key)
     if (has_bug("persist_twice"))
         pmem_persist(&tree->nodes[fresh[0]], sizeof(struct node));
     if (has_bug("persist_all"))
-        pmem_persist(tree->nodes, (tree->next + 8) * sizeof(struct node));
+        pmem_persist(tree->nodes, tree->next * sizeof(struct node));
     if (!has_bug("root_first"))
         set_root(top.left);
     if (has_bug("next_late"))
