@@ -179,12 +179,12 @@ void add_analyze(CLI::App &app, Context &context)
         ->capture_default_str();
     verb->add_flag("--durable-operations", options->durable_operations,
                    "What an operation wrote must be durable when it ends");
-    verb->add_option("--rule", options->rules, "Only this rule; may be repeated")->expected(1);
+    verb->add_option("--rule", options->rules, "Only this rule; may be repeated")->allow_extra_args(false);
     verb->add_option("--order", options->order, "File of order rules: persist A before B [in op X]");
     verb->add_option("--transactions", options->transactions,
                      "File that describes transactions of a library or file system; may be repeated")
-        ->expected(1);
-    verb->add_option("--suppress", options->suppressions, "File of findings not to show; may be repeated")->expected(1);
+        ->allow_extra_args(false);
+    verb->add_option("--suppress", options->suppressions, "File of findings not to show; may be repeated")->allow_extra_args(false);
     verb->add_option("--baseline", options->baseline, "Findings in this file are known and do not fail");
     verb->add_option("--write-baseline", options->write_baseline, "Writes the findings as a baseline");
     verb->add_option("--fail-on", options->fail_on,

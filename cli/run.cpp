@@ -62,6 +62,9 @@ bool has_bug(const findings::RuleReport &report)
 void run(Context &context, const RunOptions &options)
 {
     check_test_arguments(options.test);
+    // Mistakes in it are told before anything is begun.
+    load_spec(options.record.spec,
+              options.record.anywhere ? record::FilesFrom::anywhere : record::FilesFrom::spec_directory);
     const bool as_json = context.settings.json;
     const record::RunFiles files = {options.record.run};
     json document = json::object();

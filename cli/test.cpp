@@ -157,13 +157,13 @@ void check_test_arguments(const TestArguments &arguments)
 test::TestReport run_test(const Context &context, const record::RunFiles &files, const TestArguments &arguments)
 {
     const auto say = [&](const std::string &line) { progress(context, line); };
-    const record::RecordInputs inputs = record::load_inputs(files);
     test::TestOptions options;
     {
         const trace::TraceReader reader(files.trace());
         states::require_complete(reader);
         options.walk = walk_options(reader, arguments.walk);
     }
+    const record::RecordInputs inputs = record::load_inputs(files);
     options.jobs = arguments.jobs != 0 ? arguments.jobs : std::max(1u, std::thread::hardware_concurrency());
     options.limit = arguments.limit;
     if (!arguments.duration.empty())

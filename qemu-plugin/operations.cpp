@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The part of Tracer that follows what the guest does beyond its stores: markers, system calls, calls.
+#include <algorithm>
+
 #include <sys/syscall.h>
 
 #include "qemu-plugin/marker_payload.h"
@@ -30,6 +32,31 @@ void Tracer::push_markers(unsigned vcpu, CodePoint &code, const std::vector<NewM
         push_marker(vcpu, code, marker.kind, marker.marker);
 }
 
+// Says where a range is in PM, as pairs of physical address and bytes; address 0 where a part of it is not.
+void Tracer::locate_range(Vcpu &cpu, trace::Marker &marker)
+{
+    constexpr std::uint64_t kMostPages = 4096;
+    std::uint64_t address = marker.arguments[0];
+    std::uint64_t left = marker.arguments[1];
+    std::vector<std::uint64_t> parts;
+    for (std::uint64_t pages = 0; left > 0; ++pages) {
+        const std::uint64_t bytes = pages == kMostPages ? left : std::min(left, kPageBytes - address % kPageBytes);
+        std::uint64_t frame = pages == kMostPages ? TranslationCache::kUnknown : cpu.translations.find(address);
+        if (frame == TranslationCache::kUnknown && pages != kMostPages)
+            frame = walk_to_frame(cpu, address);
+        const bool in_pm = frame != TranslationCache::kUnknown && frame != TranslationCache::kVolatile;
+        const std::uint64_t physical = in_pm ? frame | address % kPageBytes : 0;
+        const std::size_t size = parts.size();
+        if (size != 0 && (in_pm ? parts[size - 2] != 0 && parts[size - 2] + parts[size - 1] == physical : parts[size - 2] == 0))
+            parts[size - 1] += bytes;
+        else
+            parts.insert(parts.end(), {physical, bytes});
+        address += bytes;
+        left -= bytes;
+    }
+    marker.arguments.insert(marker.arguments.end(), parts.begin(), parts.end());
+}
+
 void Tracer::marker(unsigned vcpu, CodePoint &code)
 {
     const MarkerRegisters registers = {guest_.read(kRax), guest_.read(kRdi), guest_.read(kRsi), guest_.read(kRdx),
@@ -50,6 +77,8 @@ void Tracer::marker(unsigned vcpu, CodePoint &code)
         return;
     if (code.user && !payload->shared)
         payload->marker.process = address_space_of(*vcpus_[vcpu]);
+    if (payload->kind == trace::MarkerKind::range)
+        locate_range(*vcpus_[vcpu], payload->marker);
     push_marker(vcpu, code, payload->kind, std::move(payload->marker));
     if (payload->kind == trace::MarkerKind::record_on)
         recording_ = true;

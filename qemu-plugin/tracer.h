@@ -66,6 +66,7 @@ private:
     std::uint64_t frame_of(Vcpu &cpu, qemu_plugin_meminfo_t info, std::uint64_t address);
     std::uint64_t find_frame(Vcpu &cpu, qemu_plugin_meminfo_t info, std::uint64_t address);
     std::uint64_t walk_to_frame(Vcpu &cpu, std::uint64_t address);
+    void locate_range(Vcpu &cpu, trace::Marker &marker);
     bool is_pm(std::uint64_t physical) const;
     void record_store(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address, std::uint64_t frame,
                       CodePoint &code);

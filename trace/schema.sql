@@ -142,7 +142,7 @@ CREATE TABLE marker (
     number INTEGER NOT NULL,     -- operation, strand or system call number
     result INTEGER NOT NULL,     -- what an operation, system call or process returned; 0 where nothing did
     process INTEGER NOT NULL,    -- page-table base of the process; 0 for kernel code
-    arguments TEXT NOT NULL,     -- JSON array of integers: system call arguments, or address and size of a range
+    arguments TEXT NOT NULL,     -- JSON array of integers: system call arguments; or address and size of a range, then pairs of physical address and size
     text TEXT NOT NULL           -- the operation, a path, a program; may be empty
 );
 

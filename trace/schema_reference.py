@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Writes the reference page of the trace's tables from the comments in schema.sql.
+"""Writes the reference page of a database's tables from the comments in its schema.
 
 schema_reference.py SCHEMA PAGE          writes PAGE
 schema_reference.py --check SCHEMA PAGE  fails when PAGE is not what would be written
@@ -9,7 +9,7 @@ import re
 import sys
 from pathlib import Path
 
-INTRODUCTION = """\
+TRACE = """\
 # The tables of a trace
 
 <!-- Made from trace/schema.sql by trace/schema_reference.py: change that file, then run
@@ -26,7 +26,27 @@ sqlite3 RUN/trace.db ".load fencepost_trace" "SELECT function, stores FROM funct
 Integers are signed in SQLite: print addresses with `printf('%x', pc)`.
 """
 
-COLUMN = re.compile(r"^\s+(?P<name>\w+) (?P<type>TEXT|INTEGER|BLOB)\b(?P<rest>[^-]*)(-- (?P<meaning>.*))?$")
+RESULTS = """\
+# What testing a run leaves
+
+<!-- Made from replayer/test/results.sql by trace/schema_reference.py: change that file, then run
+     `meson compile -C BUILD results-reference`. -->
+
+`RUN/results.db` is a SQLite file with `application_id` {application_id} and `user_version` {version}, the
+version of the format. `fencepost test` writes it, one transaction a second; it can be read at any time:
+
+```
+sqlite3 RUN/results.db "SELECT verdict, count(*) FROM image GROUP BY verdict"
+```
+
+Each finding also has a directory `RUN/findings/ID`: `summary.json` (the row of `finding`, the call stack of the store that
+decides, all evidence), `console.log` (what the guest's kernel said) and `image.delta` ([the image](image-delta.md)), all of its
+first image. `fencepost states RUN --show STATE` tells what is in PM and what is not.
+"""
+
+INTRODUCTIONS = {"schema.sql": TRACE, "results.sql": RESULTS}
+
+COLUMN = re.compile(r"^\s+(?P<name>\w+) (?P<type>TEXT|INTEGER|BLOB|REAL)\b(?P<rest>[^-]*)(-- (?P<meaning>.*))?$")
 STATEMENT = re.compile(r"^CREATE (?P<what>TABLE|VIEW|INDEX|VIRTUAL TABLE) (?P<name>\w+)")
 
 
@@ -57,7 +77,7 @@ def table_section(name, comment, lines):
         if not column:
             continue
         if not column["meaning"]:
-            sys.exit(f"schema.sql: column {name}.{column['name']} has no comment")
+            sys.exit(f"column {name}.{column['name']} has no comment")
         rows.append(f"| `{column['name']}` | {column['type']} | {column['meaning']} |")
     if rows:
         yield "| column | type | meaning |\n|---|---|---|\n" + "\n".join(rows) + "\n"
@@ -68,14 +88,14 @@ def view_section(name, comment, lines):
     yield "```sql\n" + "\n".join(lines) + "\n```\n"
 
 
-def page(schema):
-    yield INTRODUCTION.format(application_id=pragma(schema, "application_id"),
-                              version=pragma(schema, "user_version"))
+def page(file, schema):
+    yield INTRODUCTIONS[file].format(application_id=pragma(schema, "application_id"),
+                                     version=pragma(schema, "user_version"))
     tables, views = [], []
     for comment, lines in statements(schema):
         what, name = STATEMENT.match(lines[0]).group("what", "name")
         if not comment:
-            sys.exit(f"schema.sql: {name} has no comment")
+            sys.exit(f"{name} has no comment")
         if what == "VIEW":
             views.extend(view_section(name, comment, lines))
         elif what != "INDEX":
@@ -89,11 +109,11 @@ def page(schema):
 def main(arguments):
     check = arguments[:1] == ["--check"]
     schema, target = map(Path, arguments[1:] if check else arguments)
-    text = "\n".join(page(schema.read_text()))
+    text = "\n".join(page(schema.name, schema.read_text()))
     if not check:
         target.write_text(text)
     elif not target.exists() or target.read_text() != text:
-        sys.exit(f"{target} is stale: run meson compile trace-schema-reference")
+        sys.exit(f"{target} is stale: make it again, its first lines say how")
 
 
 if __name__ == "__main__":

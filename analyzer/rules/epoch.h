@@ -26,12 +26,15 @@ struct Epoch {
     const TransactionTable *table = nullptr;
     bool committing = false;
     bool aborted = false;
+    bool allocated = false;      // something
     std::uint64_t last_free = 0; // last event of freeing something in the transaction
 
-    // A store of the code that the epoch belongs to; one entry for a run of stores of one site to one line.
+    // Stores of the code that the epoch belongs to; one entry for a run of stores of one site to one line.
     struct Write {
         std::uint64_t line;
-        Origin origin;
+        Origin origin; // the first of them
+        std::uint64_t address;
+        std::uint64_t end;
     };
     std::vector<Write> writes;
     bool writes_cut = false; // there were more than are kept

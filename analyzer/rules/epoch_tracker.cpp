@@ -40,7 +40,8 @@ void EpochTracker::add_table(const TransactionTable &table)
         const std::string &name = code_.symbols()[id].name;
         const unsigned roles = (any_matches(table.begin, name) ? kBegin : 0u) | (any_matches(table.log, name) ? kLog : 0u) |
                                (any_matches(table.commit, name) ? kCommit : 0u) |
-                               (any_matches(table.abort, name) ? kAbort : 0u) | (any_matches(table.free, name) ? kFree : 0u);
+                               (any_matches(table.abort, name) ? kAbort : 0u) | (any_matches(table.free, name) ? kFree : 0u) |
+                               (any_matches(table.alloc, name) ? kAlloc : 0u);
         of_symbol[id] = static_cast<std::uint8_t>(roles);
         occurs |= roles != 0;
     }
@@ -96,7 +97,7 @@ void EpochTracker::follow(Table &table, std::uint64_t seq, const Event &event, s
         open = table.open.end();
     }
     if (open == table.open.end()) {
-        const bool begins = roles & (kBegin | kLog) || (roles & kCommit && table.table->begin.empty());
+        const bool begins = roles & (kBegin | kLog | kAlloc) || (roles & kCommit && table.table->begin.empty());
         if (!begins)
             return;
         table.open.push_back({.thread = thread, .epoch = {}});
@@ -110,6 +111,7 @@ void EpochTracker::follow(Table &table, std::uint64_t seq, const Event &event, s
     Epoch &epoch = open->epoch;
     epoch.committing |= (roles & (kCommit | kAbort)) != 0;
     epoch.aborted |= (roles & kAbort) != 0;
+    epoch.allocated |= (roles & kAlloc) != 0;
     if (roles & kFree)
         epoch.last_free = seq;
     if (event.is_store()) {
@@ -170,14 +172,21 @@ void EpochTracker::note_log_entry(OpenTransaction &open, std::uint64_t seq, cons
 void EpochTracker::add_write(Epoch &epoch, std::uint64_t seq, const Event &event)
 {
     for (std::uint64_t line = event.first_line(); line <= event.last_line(); ++line) {
-        if (!epoch.writes.empty() && epoch.writes.back().line == line && epoch.writes.back().origin.site == event.site &&
-            epoch.writes.back().origin.stack == event.stack)
-            continue;
+        const std::uint64_t start = std::max(event.address, line * trace::kLineBytes);
+        const std::uint64_t end = std::min(event.address + event.size, (line + 1) * trace::kLineBytes);
+        if (!epoch.writes.empty()) {
+            Epoch::Write &last = epoch.writes.back();
+            if (last.line == line && last.origin.site == event.site && last.origin.stack == event.stack) {
+                last.address = std::min(last.address, start);
+                last.end = std::max(last.end, end);
+                continue;
+            }
+        }
         if (epoch.writes.size() == kMostWrites) {
             epoch.writes_cut = true;
             return;
         }
-        epoch.writes.push_back({line, {seq, event.site, event.stack}});
+        epoch.writes.push_back({line, {seq, event.site, event.stack}, start, end});
     }
 }
 

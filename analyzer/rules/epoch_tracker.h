@@ -54,6 +54,7 @@ private:
     static constexpr unsigned kAbort = 8;
     static constexpr unsigned kOwn = 16;
     static constexpr unsigned kFree = 32;
+    static constexpr unsigned kAlloc = 64;
 
     struct OpenTransaction {
         std::uint64_t thread;

@@ -84,6 +84,8 @@ std::vector<TransactionTable> parse_transaction_tables(const std::vector<TextLin
             add_to(table.commit);
         else if (keyword == "abort")
             add_to(table.abort);
+        else if (keyword == "alloc")
+            add_to(table.alloc);
         else if (keyword == "free")
             add_to(table.free);
         else if (keyword == "module")
@@ -96,7 +98,7 @@ std::vector<TransactionTable> parse_transaction_tables(const std::vector<TextLin
             table.entry = parse_entry(line);
         else
             line.refuse("'{}' is no word of a transaction table; there are transaction, module, begin, log, commit, abort, "
-                        "free, covers and entry",
+                        "alloc, free, covers and entry",
                         keyword);
     }
     need_commit();

@@ -29,6 +29,7 @@ struct TransactionTable {
     std::vector<std::string> log;
     std::vector<std::string> commit;
     std::vector<std::string> abort;
+    std::vector<std::string> alloc; // covered by the commit without an entry in the log
     std::vector<std::string> free; // what a transaction allocated and freed again is not in its log
     std::vector<std::string> modules; // of the library: stores below it are its own
     bool flushed_at_commit = false;   // the commit flushes exactly what was logged or allocated

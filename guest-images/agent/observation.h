@@ -34,7 +34,9 @@ struct Observation {
     Durable durable = Durable::nothing;
     std::uint64_t inode = 0; // what is durable, or was mapped
     TreeRange range;         // of a file: what is durable; a length of 0: all of it
-    bool mapped = false;     // the inode was mapped for writing: its bytes can change without a call
+    // The inode was mapped for writing, so that its bytes can change without a call; of an operation that
+    // is no call: they changed now.
+    bool mapped = false;
     bool same_tree = true;   // as in the observation before
     TreeDump tree;
 

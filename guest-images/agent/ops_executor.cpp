@@ -168,6 +168,9 @@ void Executor::observe(const Op &op, long result)
         observation.durable = Durable::file_data;
         file = maps_[op.slot].file;
         observation.range = {maps_[op.slot].file_offset + op.numbers[0], op.numbers[1]};
+    } else if (op.kind == OpKind::store) {
+        file = maps_[op.slot].file;
+        observation.mapped = true;
     } else if (op.kind == OpKind::write || op.kind == OpKind::pwrite) {
         file = files_[op.slot];
         const int flags = fcntl(file, F_GETFL);

@@ -71,9 +71,16 @@ static inline void fencepost_checkpoint(uint64_t number, const char *text)
 }
 
 /* Epochs and strands of programs written for such a persistence model. */
+/* Begins an epoch; its number is not 0. Epochs nest, and the outermost counts. */
 static inline void fencepost_epoch(uint64_t number)
 {
     fencepost_mark(FENCEPOST_MARKER_EPOCH, number, 0, 0);
+}
+
+/* Ends the epoch that began last. */
+static inline void fencepost_epoch_end(void)
+{
+    fencepost_mark(FENCEPOST_MARKER_EPOCH, 0, 0, 0);
 }
 
 static inline void fencepost_strand_begin(uint64_t number)
@@ -86,7 +93,7 @@ static inline void fencepost_strand_end(uint64_t number)
     fencepost_mark(FENCEPOST_MARKER_STRAND_END, number, 0, 0);
 }
 
-/* A name for `bytes` bytes at `address`, in the caller's address space. */
+/* A name for `bytes` bytes at `address`, in the caller's address space. Pages that were not touched yet have no place. */
 static inline void fencepost_range(const void *address, size_t bytes, const char *name)
 {
     fencepost_mark(FENCEPOST_MARKER_RANGE, (uint64_t)address, name, bytes);

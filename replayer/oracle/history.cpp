@@ -105,10 +105,10 @@ History make_history(const std::vector<Observation> &observations)
                 fail(ErrorKind::trace, "an observation of the workload has a block of {} bytes", block.bytes.size());
             history.blocks[block.hash] = block.bytes;
         }
-        if (seen.mapped)
+        if (seen.mapped && seen.call >= 0)
             history.mapped.insert(seen.inode);
         history.states.push_back({history.trees.size() - 1, seen.moment, seen.operation, seen.call_ordinal, seen.call,
-                                  seen.result, seen.durable, seen.inode, seen.range});
+                                  seen.result, seen.durable, seen.inode, seen.range, seen.mapped && seen.call < 0});
     }
     if (history.states.empty())
         fail(ErrorKind::trace, "the workload was not observed");

@@ -45,6 +45,7 @@ struct State {
     agent::Durable durable = agent::Durable::nothing;
     std::uint64_t inode = 0;
     agent::TreeRange range = {};
+    bool store = false; // to a map of the inode: no system call, and nothing that a file system knows of
 };
 
 // A field of one name that no two runs agree on.

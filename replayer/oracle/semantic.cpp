@@ -76,6 +76,10 @@ private:
     // The states whose bytes a file may have: from where they were made durable, or it came into being.
     std::size_t oldest_bytes(std::uint64_t inode, std::size_t block) const;
     std::size_t newest_bytes(std::uint64_t inode) const;
+    // Under sync semantics: stores to a map are no operations of the file system, so they are durable only
+    // once somebody made them so.
+    std::size_t before_stores(std::uint64_t inode, std::size_t block) const;
+    bool makes_durable(const State &state, std::uint64_t inode, std::size_t block) const;
     const Block *bytes_of(std::uint64_t hash) const;
 
     const agent::TreeDump &dump_;
@@ -89,19 +93,35 @@ private:
     bool undecided_ = false;
 };
 
+bool Comparison::makes_durable(const State &state, std::uint64_t inode, std::size_t block) const
+{
+    if (state.durable == Durable::all)
+        return true;
+    const std::uint64_t first = std::uint64_t(block) * kTreeBlock;
+    return state.durable != Durable::nothing && state.inode == inode &&
+           (state.range.length == 0 ||
+            (state.range.offset <= first && first + kTreeBlock <= state.range.offset + state.range.length));
+}
+
+std::size_t Comparison::before_stores(std::uint64_t inode, std::size_t block) const
+{
+    std::size_t oldest = state_;
+    for (std::size_t i = state_; i > 0; --i) {
+        const State &state = history_.states[i];
+        if (i <= window_.returned && makes_durable(state, inode, block))
+            break;
+        if (state.store && state.inode == inode)
+            oldest = i - 1;
+    }
+    return oldest;
+}
+
 std::size_t Comparison::oldest_bytes(std::uint64_t inode, std::size_t block) const
 {
-    const std::uint64_t first = std::uint64_t(block) * kTreeBlock;
     std::size_t oldest = 0;
-    for (std::size_t i = window_.returned + 1; i-- > 0 && oldest == 0;) {
-        const State &state = history_.states[i];
-        if (state.durable == Durable::all)
+    for (std::size_t i = window_.returned + 1; i-- > 0 && oldest == 0;)
+        if (makes_durable(history_.states[i], inode, block))
             oldest = i;
-        else if (state.durable != Durable::nothing && state.inode == inode &&
-                 (state.range.length == 0 ||
-                  (state.range.offset <= first && first + kTreeBlock <= state.range.offset + state.range.length)))
-            oldest = i;
-    }
     // Before it came into being, its number may have been another file's; then it had no bytes.
     for (std::size_t i = state_; i > oldest; --i)
         if (!history_.tree_at(i - 1).by_inode(inode))
@@ -180,7 +200,7 @@ void Comparison::compare_bytes(const TreeEntry &found, const TreeEntry &legal)
     const std::size_t newest = exact ? state_ : newest_bytes(legal.inode);
     for (std::size_t block = 0; block < block_count(found); ++block) {
         std::vector<std::uint64_t> versions;
-        const std::size_t oldest = exact ? state_ : oldest_bytes(legal.inode, block);
+        const std::size_t oldest = exact ? before_stores(legal.inode, block) : oldest_bytes(legal.inode, block);
         for (std::size_t i = oldest; i <= newest; ++i) {
             const TreeEntry *version = history_.tree_at(i).by_inode(legal.inode);
             const std::uint64_t hash = version ? hash_at(*version, block) : 0;
@@ -295,7 +315,6 @@ TreeVerdict judge_tree(const agent::TreeDump &dump, const History &history, cons
     bool first = true;
     // From the last: of states that explain a tree equally badly the latest is most likely what was meant.
     for (std::size_t i = window.begun + 1; i-- > verdict.first_state;) {
-        // Under sync semantics only these are states of whole operations, but for the one in progress.
         Comparison comparison(dump, tree, history, window, rules, i);
         std::vector<TreeProblem> problems = comparison.run();
         if (problems.empty()) {

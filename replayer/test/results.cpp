@@ -40,7 +40,7 @@ Results::Results(const std::filesystem::path &path, const ResultsSubject &subjec
         fail(ErrorKind::usage, "{} is about another recording; --restart tests this one anew", path.string());
     if (const std::string oracles = about(database_, "oracles"); oracles != subject.oracles)
         fail(ErrorKind::usage, "{} holds verdicts of other oracles ({}); name these, or --restart tests anew",
-             path.string(), oracles);
+             path.string(), oracles.empty() ? "those of the spec" : oracles);
     find_.emplace(database_.get(), "SELECT number, verdict, session FROM image WHERE identity = ? AND expectation = ?");
     add_.emplace(database_.get(), "INSERT INTO image (identity, expectation) VALUES (?, ?)");
     origin_.emplace(database_.get(), "INSERT OR IGNORE INTO origin VALUES (?, ?, ?, ?)");
@@ -54,7 +54,6 @@ Results::Results(const std::filesystem::path &path, const ResultsSubject &subjec
 void Results::prepare(const ResultsSubject &subject)
 {
     database_.execute(kResultsSchema);
-    database_.execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kResultsId, kResultsVersion));
     Statement row(database_.get(), "INSERT INTO about VALUES (?, ?)");
     row.bind(1, std::string_view("trace")).bind(2, std::string_view(subject.trace)).run();
     row.bind(1, std::string_view("oracles")).bind(2, std::string_view(subject.oracles)).run();

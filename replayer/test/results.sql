@@ -1,23 +1,27 @@
--- What testing a run has said so far (RUN/results.db). Rows only ever come to be or get their verdict; a
+-- SPDX-License-Identifier: GPL-2.0-or-later
+-- What testing a run has said so far (RUN/results.db), and the source of docs/reference/results-db.md. Rows only ever come to be or get their verdict; a
 -- transaction holds whole verdicts, so a process that is killed loses the last second and nothing else.
+
+PRAGMA application_id = 0x46505253; -- "FPRS"
+PRAGMA user_version = 1;            -- one number up for every incompatible change
 
 -- What the verdicts are about; other trace or other oracles, other file.
 CREATE TABLE about (
     name TEXT PRIMARY KEY,  -- trace: its event digest; oracles: their names, joined by commas
-    value TEXT NOT NULL
+    value TEXT NOT NULL     -- its value
 ) WITHOUT ROWID;
 
 -- One for each time `fencepost test` worked on the run.
 CREATE TABLE session (
-    number INTEGER PRIMARY KEY,
+    number INTEGER PRIMARY KEY, -- from 1
     started TEXT NOT NULL,      -- UTC
     strategy TEXT NOT NULL,     -- as given
-    model TEXT NOT NULL,
-    fences TEXT NOT NULL,
+    model TEXT NOT NULL,        -- adr, eadr or line
+    fences TEXT NOT NULL,       -- explicit or architectural
     seed INTEGER NOT NULL,      -- of random states and of the passes that were confirmed
-    jobs INTEGER NOT NULL,
+    jobs INTEGER NOT NULL,      -- workers
     guest TEXT NOT NULL,        -- backend, accelerator, kernel release
-    stop TEXT,                  -- end, limit, time, interrupted; NULL: killed, or still running
+    stop TEXT,                  -- end, limit, time, interrupted, trouble; NULL: killed, or still running
     seconds REAL,               -- that it took
     generated INTEGER,          -- states that the strategies gave
     tested INTEGER              -- images that got a verdict
@@ -54,7 +58,7 @@ CREATE TABLE origin (
 CREATE TABLE evidence (
     image INTEGER NOT NULL,     -- image.number
     oracle TEXT NOT NULL,       -- "guest": the guest was lost; "harness": our own doubt
-    verdict TEXT NOT NULL,
+    verdict TEXT NOT NULL,      -- of this oracle
     summary TEXT NOT NULL,      -- the same whenever the same thing is wrong
     details TEXT NOT NULL       -- JSON
 );
@@ -63,15 +67,25 @@ CREATE TABLE evidence (
 CREATE TABLE finding (
     id TEXT PRIMARY KEY,        -- the same for the same finding in another run; the directory below findings/
     severity TEXT NOT NULL,     -- bug; warning: each of its states relies on an incidental locked instruction
-    verdict TEXT NOT NULL,
-    oracle TEXT NOT NULL,
-    summary TEXT NOT NULL,
+    verdict TEXT NOT NULL,      -- of its images
+    oracle TEXT NOT NULL,       -- that said so
+    summary TEXT NOT NULL,      -- what is wrong
     decides TEXT NOT NULL,      -- absent: a store of the site is missing in each; present: the last store is there
     site INTEGER NOT NULL,      -- of the trace; 0: unknown
-    site_name TEXT NOT NULL,
+    site_name TEXT NOT NULL,    -- function, offset and line as far as known
     image INTEGER NOT NULL,     -- the first one
     state TEXT NOT NULL,        -- its first origin
     images INTEGER NOT NULL     -- how many
 );
+
+-- Images by finding.
 CREATE INDEX image_finding ON image (finding) WHERE finding IS NOT NULL;
+
+-- Evidence by image.
 CREATE INDEX evidence_image ON evidence (image);
+
+-- Failing states with what is wrong about them.
+CREATE VIEW failure AS
+SELECT image.finding, image.number AS image, image.verdict, evidence.oracle, evidence.summary, origin.seq, origin.state
+FROM image JOIN evidence ON evidence.image = image.number JOIN origin ON origin.image = image.number
+WHERE image.finding IS NOT NULL;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What the rules cost: all of them, each of them, memory by length, and beside them bookkeeping in a balanced tree as
 // pmemcheck does it. rules_bench [--smoke | EVENTS_IN_MILLIONS…]
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -15,6 +16,7 @@
 #include "analyzer/rules/engine.h"
 #include "base/files.h"
 #include "tests/states/pm_work.h"
+#include "trace/amendment.h"
 
 namespace fencepost {
 namespace {
@@ -172,7 +174,6 @@ void measure(const char *name, trace::PmWorkShape shape, std::uint64_t count, co
     print("reading", events, {reading, 0, 0}, reading);
     const Measured all = run_rules(reader, {});
     print("all rules, epoch", events, all, reading);
-    std::printf("%-24s %zu MiB after it\n", "memory", anonymous_mib());
     rules::Settings strict;
     strict.persistency = rules::Persistency::strict;
     print("all rules, strict", events, run_rules(reader, strict), reading);
@@ -205,6 +206,32 @@ void measure(const char *name, trace::PmWorkShape shape, std::uint64_t count, co
     }
 }
 
+// A third of the operations are made commits of jbd2, so that every event is looked at for transactions.
+void measure_transactions(const std::filesystem::path &path)
+{
+    {
+        trace::TraceAmendment amendment(path);
+        amendment.put_symbol({.id = 1, .name = "jbd2_journal_commit_transaction", .module = "kernel", .address = 1, .size = 1});
+        amendment.locate_stack_frame(3, {.symbol = 1});
+        amendment.commit();
+    }
+    const trace::TraceReader reader(path);
+    const auto events = static_cast<double>(reader.event_count());
+    print("with transactions", events, run_rules(reader, {}), read_only(reader));
+}
+
+// What is held at the end of a run over little PM, which must not depend on the length.
+void measure_memory(const std::filesystem::path &path, std::uint64_t count)
+{
+    PmWork({.pm_bytes = 16 << 20, .forgetful = true, .vcpus = 2}).write(path, count);
+    const trace::TraceReader reader(path);
+    rules::Engine engine(reader, {});
+    engine.run();
+    std::printf("memory, 16 MiB of PM     %6.1f M events: the process holds %zu MiB\n",
+                static_cast<double>(reader.event_count()) / 1e6, anonymous_mib());
+    std::fflush(stdout);
+}
+
 void run(const std::vector<std::string_view> &arguments)
 {
     const TemporaryDirectory directory(std::filesystem::temp_directory_path(), "rules_bench");
@@ -213,10 +240,12 @@ void run(const std::vector<std::string_view> &arguments)
     for (const std::string_view argument : arguments)
         counts.push_back(argument == "--smoke" ? 500'000 : std::strtoull(argument.data(), nullptr, 10) * 1'000'000);
     if (counts.empty())
-        counts = {1'000'000, 20'000'000};
+        counts = {20'000'000};
     for (const std::uint64_t count : counts) {
-        const bool last = count == counts.back();
-        measure("library", {.data_pages = 1, .forgetful = true, .mixed_lines = true, .vcpus = 2}, count, path, last);
+        for (const std::uint64_t part : {count / 20, count})
+            measure_memory(path, part);
+        measure("library", {.data_pages = 1, .forgetful = true, .mixed_lines = true, .vcpus = 2}, count, path, true);
+        measure_transactions(path);
         measure("file system", {.data_pages = 14}, count, path, false);
     }
 }

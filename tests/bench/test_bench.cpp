@@ -78,7 +78,7 @@ std::string budget(const char *text, bool met)
 void run(const Effort &effort)
 {
     RecordedRun recorded(kSmallSpec);
-    EveryState judge(recorded.judge({"mount"}));
+    EveryState judge(recorded.judge({"mount", "semantic", "usable"}));
     const auto test = [&](const TestOptions &options, const std::function<void(const TestProgress &)> &progress = {}) {
         TestReport report = test_run(recorded.files(), recorded.guest(), judge, options, progress);
         require_passes(report, options.limit);

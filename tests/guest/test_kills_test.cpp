@@ -78,6 +78,28 @@ void require_no_loss(const Verdicts &before, const Verdicts &after)
     }
 }
 
+// A run on a disk with room for some verdicts, but not for all: the test stops with a sentence, and what it had
+// written can be read.
+void fill_disk(const fs::path &directory, const fs::path &run)
+{
+    const fs::path small = directory / "small";
+    fs::create_directory(small);
+    std::uint64_t needed = 0;
+    for (const char *name : {"trace.db", "inputs.json", "setup.job", "workload.job", "spec.toml"})
+        needed += fs::file_size(run / name) / 4096 * 4096 + 4096;
+    std::vector<std::string> command = {
+        "bwrap", "--dev-bind", "/", "/", "--size", std::to_string(needed + (160 << 10)), "--tmpfs", small.string(), "sh", "-c",
+        "run=$1; small=$2; shift 2; cp $run/trace.db $run/*.json $run/*.job $run/spec.toml $small/ && rm -f $small/record.json || exit 9; "
+        "\"$@\"; code=$?; sqlite3 -readonly $small/results.db 'PRAGMA integrity_check' || exit 8; exit $code",
+        "sh", run.string(), small.string()};
+    for (const std::string &word : test_command(small))
+        command.push_back(word);
+    const CommandResult result = run_command(command);
+    if (result.end.code != 4 || result.errors.find("the disk is full") == std::string::npos || result.output != "ok\n")
+        fail(ErrorKind::internal, "a full disk: {}, said '{}', results: '{}'", result.end.describe(), result.errors,
+             result.output);
+}
+
 int run(int times, unsigned seed)
 {
     const guest::PrivateCache cache;
@@ -136,6 +158,7 @@ int run(int times, unsigned seed)
     for (const auto &[image, verdict] : undisturbed)
         if (const auto found = last.find(image); found == last.end() || found->second.first != verdict.first)
             fail(ErrorKind::internal, "another verdict on {} than without kills", image);
+    fill_disk(directory.path(), whole);
     for (const std::string &leftover : cache.leftovers())
         fail(ErrorKind::internal, "left behind: {}", leftover);
     std::printf("%d stops, %d of them by SIGINT; %zu verdicts before the last session, %zu in the end, none lost, none "

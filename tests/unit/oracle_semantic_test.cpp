@@ -143,6 +143,24 @@ TEST(SyncSemantics, TheOperationInProgressHappenedOrNot)
     EXPECT_EQ(kind(past.judge(root(), renaming, kSync)), "missing b");
 }
 
+TEST(SyncSemantics, StoresToAMapAreDurableOnceTheyAreSynced)
+{
+    Past past;
+    past.then(root({file("a", 12, "AA")})).then(root({file("a", 12, "BA")})).then(root({file("a", 12, "BC")}));
+    for (const std::size_t store : {2, 3}) {
+        past.history.states[store].store = true;
+        past.history.states[store].inode = 12;
+    }
+    for (const char *legal : {"AA", "BA", "AC", "BC"})
+        EXPECT_EQ(kind(past.at_end(root({file("a", 12, legal)}), kSync)), "legal") << legal;
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "DA")}), kSync)), "garbage a");
+    past.sync(Durable::file_data, 12);
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "BC")}), kSync)), "legal");
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "AC")}), kSync)), "bytes a");
+    // Before msync has returned it promises nothing.
+    EXPECT_EQ(kind(past.judge(root({file("a", 12, "AC")}), {3, 4}, kSync)), "legal");
+}
+
 TEST(FsyncSemantics, AnyPrefixWithoutASync)
 {
     Past past;
