@@ -197,9 +197,10 @@ void print_report(const test::TestReport &report, const record::RunFiles &files)
     for (const test::Finding &finding : report.findings) {
         fmt::print("  {} {} {}: {} ({})\n", finding.id, finding.severity, finding.verdict,
                    terminal_text(finding.summary), finding.oracle);
-        fmt::print("    {} image{}; {} {}\n", finding.images, finding.images == 1 ? "" : "s",
+        fmt::print("    {} image{}; {} {}{}{}\n", finding.images, finding.images == 1 ? "" : "s",
                    finding.decides == "absent" ? "without the store of" : "last store by",
-                   terminal_text(finding.site_name));
+                   terminal_text(finding.site_name), finding.operation.empty() ? "" : " in: ",
+                   terminal_text(finding.operation));
         if (finding.severity == "warning")
             fmt::print("    relies on an incidental locked instruction\n");
         fmt::print("    {}\n", (files.findings() / finding.id).string());

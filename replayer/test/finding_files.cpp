@@ -2,6 +2,8 @@
 // See finding_files.h.
 #include "replayer/test/finding_files.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/files.h"
 #include "replayer/image/delta_file.h"
@@ -62,7 +64,7 @@ json to_json(const Finding &finding)
 {
     return {{"id", finding.id},           {"severity", finding.severity}, {"verdict", finding.verdict},
             {"oracle", finding.oracle},   {"summary", finding.summary},   {"decides", finding.decides},
-            {"site", finding.site_name},  {"state", finding.state},       {"image", finding.image},
+            {"site", finding.site_name},  {"operation", finding.operation}, {"state", finding.state},       {"image", finding.image},
             {"images", finding.images}};
 }
 
@@ -100,6 +102,14 @@ void update_findings(const fs::path &findings, const std::vector<Finding> &known
         summary.update(to_json(finding));
         write_file(path, summary.dump(2, ' ', false, kReplace) + "\n");
     }
+    std::error_code error;
+    std::vector<fs::path> unknown;
+    for (const fs::directory_entry &entry : fs::directory_iterator(findings, error))
+        if (std::none_of(known.begin(), known.end(),
+                         [&](const Finding &finding) { return finding.id == entry.path().filename(); }))
+            unknown.push_back(entry.path());
+    for (const fs::path &path : unknown)
+        fs::remove_all(path, error);
 }
 
 } // namespace fencepost::test

@@ -16,7 +16,7 @@ namespace fencepost::test {
 void write_finding(const std::filesystem::path &findings, const trace::TraceReader &reader, const Finding &finding,
                    const oracle::Judgement &judgement, const std::vector<std::string> &stack);
 
-// Counts and severities as they are now.
+// Counts and severities as they are now. What is not known is removed: its verdicts were lost with a killed process.
 void update_findings(const std::filesystem::path &findings, const std::vector<Finding> &known);
 
 nlohmann::json to_json(const Finding &finding);

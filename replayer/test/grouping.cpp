@@ -3,6 +3,7 @@
 #include "replayer/test/grouping.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/digest.h"
 #include "base/error.h"
@@ -27,39 +28,38 @@ const oracle::Evidence &deciding_evidence(const oracle::Judgement &judgement)
     return *found;
 }
 
-std::string finding_id(const Finding &finding)
-{
-    return Digest().add(key_of(finding)).add(finding.decides).add(finding.site_name).hex().substr(0, 12);
-}
-
 Grouping::Grouping(const std::vector<Finding> &known)
 {
     for (const Finding &finding : known)
-        add(finding);
+        known_[key_of(finding)].push_back(finding);
 }
 
-void Grouping::add(const Finding &finding)
-{
-    known_[key_of(finding)].push_back(finding);
-}
-
-Finding Grouping::place(const oracle::Evidence &evidence, const Suspects &suspects) const
+Finding Grouping::place(const oracle::Evidence &evidence, const Suspects &suspects)
 {
     Finding finding = {.verdict = to_string(evidence.verdict), .oracle = evidence.oracle, .summary = evidence.summary};
     finding.decides = suspects.missing.empty() ? "present" : "absent";
-    finding.site = suspects.missing.empty() ? suspects.last_store : suspects.missing.front().site;
-    const auto same = known_.find(key_of(finding));
-    if (same == known_.end())
-        return finding;
-    for (const Finding &each : same->second) {
-        const bool explains =
-            each.decides == "absent"
-                ? std::any_of(suspects.missing.begin(), suspects.missing.end(),
-                              [&](const states::MissingStore &store) { return store.site == each.site; })
-                : suspects.missing.empty() && each.site == suspects.last_store;
-        if (explains)
-            return each;
+    for (const states::MissingStore &store : suspects.missing)
+        finding.sites.push_back(store.site);
+    if (suspects.missing.empty())
+        finding.sites.push_back(suspects.last_store);
+    std::vector<Finding> &same = known_[key_of(finding)];
+    for (Finding &known : same) {
+        if (known.decides != finding.decides)
+            continue;
+        std::vector<trace::SiteId> common;
+        std::copy_if(known.sites.begin(), known.sites.end(), std::back_inserter(common), [&](trace::SiteId site) {
+            return std::find(finding.sites.begin(), finding.sites.end(), site) != finding.sites.end();
+        });
+        if (common.empty())
+            continue;
+        known.sites = common;
+        known.site = common.front();
+        return known;
     }
+    finding.site = finding.sites.front();
+    // Not from the site, which may yet turn out to be another: the same in every run in which the same thing is wrong.
+    finding.id = Digest().add(key_of(finding)).add(finding.decides).add(std::to_string(same.size())).hex().substr(0, 12);
+    same.push_back(finding);
     return finding;
 }
 

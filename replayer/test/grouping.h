@@ -17,19 +17,19 @@ struct Suspects {
     std::vector<states::MissingStore> missing = {}; // as missing_stores() gives them
     trace::SiteId last_store = 0;                   // the latest before the crash
     trace::StackId last_stack = 0;
+    std::uint64_t last_seq = 0;
 };
 
 // Failing images with the same summary are put together as long as one site explains them: the states
-// of a finding all lack a store of its site. A state that lacks none of the known ones makes a new finding
-// of the first store that it lacks. Where nothing is missing, the last store that is there decides.
+// of a finding all lack a store of its sites, which get fewer with every state that joins. A state that
+// lacks none of them makes a new finding. Where nothing is missing, the last store that is there decides.
 class Grouping {
 public:
     // Known ones first, so that a resumed test goes on with them.
     explicit Grouping(const std::vector<Finding> &known);
 
-    // `decides`, `site` and what comes from the evidence; no name and no id yet where it is new.
-    Finding place(const oracle::Evidence &evidence, const Suspects &suspects) const;
-    void add(const Finding &finding);
+    // The finding, with all but names, state and image where it is new.
+    Finding place(const oracle::Evidence &evidence, const Suspects &suspects);
 
 private:
     std::map<std::string, std::vector<Finding>> known_; // by oracle, verdict and summary
@@ -37,8 +37,5 @@ private:
 
 // The evidence that gives the image its verdict.
 const oracle::Evidence &deciding_evidence(const oracle::Judgement &judgement);
-
-// The same in every run in which the same thing is wrong at the same site.
-std::string finding_id(const Finding &finding);
 
 } // namespace fencepost::test

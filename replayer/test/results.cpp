@@ -141,8 +141,10 @@ void Results::put_outcome(const guest::Outcome &outcome, std::string_view findin
 
 void Results::put_finding(const Finding &finding)
 {
-    Statement(database_.get(), "INSERT INTO finding VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1) "
-                               "ON CONFLICT (id) DO UPDATE SET images = images + 1")
+    const std::string sites = nlohmann::json(finding.sites).dump();
+    Statement(database_.get(), "INSERT INTO finding VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?12, ?7, ?8, ?9, ?10, ?11, 1) "
+                               "ON CONFLICT (id) DO UPDATE SET images = images + 1, sites = ?12, site = ?7, "
+                               "site_name = ?8, operation = ?9")
         .bind(1, std::string_view(finding.id))
         .bind(2, std::string_view(finding.severity))
         .bind(3, std::string_view(finding.verdict))
@@ -151,8 +153,10 @@ void Results::put_finding(const Finding &finding)
         .bind(6, std::string_view(finding.decides))
         .bind(7, std::uint64_t{finding.site})
         .bind(8, std::string_view(finding.site_name))
-        .bind(9, finding.image)
-        .bind(10, std::string_view(finding.state))
+        .bind(9, std::string_view(finding.operation))
+        .bind(10, finding.image)
+        .bind(11, std::string_view(finding.state))
+        .bind(12, std::string_view(sites))
         .run();
 }
 
@@ -176,9 +180,9 @@ std::map<std::string, std::uint64_t> Results::verdicts()
 std::vector<Finding> Results::findings()
 {
     std::vector<Finding> found;
-    Statement rows(database_.get(), "SELECT id, severity, verdict, oracle, summary, decides, site, site_name, image, "
-                                    "state, images FROM finding ORDER BY image");
-    while (rows.step())
+    Statement rows(database_.get(), "SELECT id, severity, verdict, oracle, summary, decides, site, site_name, "
+                                    "operation, image, state, images, sites FROM finding ORDER BY image");
+    while (rows.step()) {
         found.push_back({.id = std::string(rows.text(0)),
                          .severity = std::string(rows.text(1)),
                          .verdict = std::string(rows.text(2)),
@@ -187,9 +191,15 @@ std::vector<Finding> Results::findings()
                          .decides = std::string(rows.text(5)),
                          .site = static_cast<trace::SiteId>(rows.number(6)),
                          .site_name = std::string(rows.text(7)),
-                         .image = rows.number(8),
-                         .state = std::string(rows.text(9)),
-                         .images = rows.number(10)});
+                         .operation = std::string(rows.text(8)),
+                         .image = rows.number(9),
+                         .state = std::string(rows.text(10)),
+                         .images = rows.number(11)});
+        const auto sites = nlohmann::json::parse(rows.text(12), nullptr, false);
+        if (sites.is_array())
+            for (const nlohmann::json &site : sites)
+                found.back().sites.push_back(site.is_number_unsigned() ? site.get<trace::SiteId>() : 0);
+    }
     return found;
 }
 

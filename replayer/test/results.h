@@ -44,8 +44,10 @@ struct Finding {
     std::string oracle = {};
     std::string summary = {};
     std::string decides = {};
+    std::vector<trace::SiteId> sites = {};
     trace::SiteId site = 0;
     std::string site_name = {};
+    std::string operation = {};
     std::uint64_t image = 0;
     std::string state = {};
     std::uint64_t images = 0;
@@ -69,7 +71,7 @@ public:
 
     // `finding`: empty for a pass and an infra_error.
     void put_outcome(const guest::Outcome &outcome, std::string_view finding);
-    // A new one, or one more image of a known one.
+    // A new one, or one more image of a known one, which may narrow down its sites.
     void put_finding(const Finding &finding);
     void commit();
 

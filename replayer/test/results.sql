@@ -63,7 +63,7 @@ CREATE TABLE evidence (
     details TEXT NOT NULL       -- JSON
 );
 
--- Failing images with the same summary, and the same store whose absence or presence decides.
+-- Failing images with the same summary, and a site that explains all of them.
 CREATE TABLE finding (
     id TEXT PRIMARY KEY,        -- the same for the same finding in another run; the directory below findings/
     severity TEXT NOT NULL,     -- bug; warning: each of its states relies on an incidental locked instruction
@@ -71,8 +71,10 @@ CREATE TABLE finding (
     oracle TEXT NOT NULL,       -- that said so
     summary TEXT NOT NULL,      -- what is wrong
     decides TEXT NOT NULL,      -- absent: a store of the site is missing in each; present: the last store is there
-    site INTEGER NOT NULL,      -- of the trace; 0: unknown
+    sites TEXT NOT NULL,        -- JSON: all that it could be, those of which each image lacks a store
+    site INTEGER NOT NULL,      -- the first of them, of the trace; 0: unknown
     site_name TEXT NOT NULL,    -- function, offset and line as far as known
+    operation TEXT NOT NULL,    -- of the workload, in which the first image's store was executed; empty: none
     image INTEGER NOT NULL,     -- the first one
     state TEXT NOT NULL,        -- its first origin
     images INTEGER NOT NULL     -- how many

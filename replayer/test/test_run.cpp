@@ -34,6 +34,21 @@ struct Pending {
     Suspects suspects;
 };
 
+// What the workload was doing; empty where no operation was going on.
+std::string operation_at(const trace::TraceReader &reader, std::uint64_t seq)
+{
+    std::string operation;
+    reader.for_each_marker(
+        [&](const trace::MarkerRow &row) {
+            if (row.kind == trace::MarkerKind::op_begin)
+                operation = row.marker.text;
+            else if (row.kind == trace::MarkerKind::op_end)
+                operation.clear();
+        },
+        0, seq);
+    return operation;
+}
+
 class TestWalk : public states::StateListener {
 public:
     TestWalk(const record::RunFiles &run, const trace::TraceReader &reader, const image::InitialImage &initial,
@@ -58,6 +73,7 @@ public:
         if (event.is_store()) {
             last_store_ = event.site;
             last_stack_ = event.stack;
+            last_seq_ = seq;
         }
     }
 
@@ -99,6 +115,7 @@ private:
     const model::InFlight *in_flight_ = nullptr;
     trace::SiteId last_store_ = 0;
     trace::StackId last_stack_ = 0;
+    std::uint64_t last_seq_ = 0;
     oracle::Judge &judge_;
     Grouping grouping_;
     std::set<std::string> findings_; // ids
@@ -142,7 +159,7 @@ bool TestWalk::state(const states::State &state)
         report_.stop = TestStop::limit;
         return false;
     }
-    pending_[seen.number] = {id, architectural, {missing_stores(state, *in_flight_), last_store_, last_stack_}};
+    pending_[seen.number] = {id, architectural, {missing_stores(state, *in_flight_), last_store_, last_stack_, last_seq_}};
     if (submitted_++ == 0)
         first_seq_ = state.point.seq;
     seq_ = state.point.seq;
@@ -186,21 +203,20 @@ void TestWalk::settle(const guest::Outcome &outcome)
 
 std::string TestWalk::file_finding(const guest::Outcome &outcome, const Pending &pending)
 {
-    Finding finding = grouping_.place(deciding_evidence(outcome.judgement), pending.suspects);
-    const bool is_new = finding.id.empty();
-    if (is_new) {
+    const Suspects &suspects = pending.suspects;
+    Finding finding = grouping_.place(deciding_evidence(outcome.judgement), suspects);
+    // Of the store that decides, as this state has it.
+    const auto store = std::find_if(suspects.missing.begin(), suspects.missing.end(),
+                                    [&](const states::MissingStore &each) { return each.site == finding.site; });
+    const bool is_missing = store != suspects.missing.end();
+    finding.site_name = names_.site(finding.site);
+    finding.operation = operation_at(reader_, is_missing ? store->seq : suspects.last_seq);
+    if (findings_.insert(finding.id).second) {
         finding.severity = pending.architectural ? "bug" : "warning";
-        finding.site_name = names_.site(finding.site);
-        finding.id = finding_id(finding);
         finding.image = outcome.image;
         finding.state = pending.state;
-        grouping_.add(finding);
-        // Sites of one source line can have one name, and then they are one finding.
-        if (findings_.insert(finding.id).second) {
-            const trace::StackId stack = pending.suspects.missing.empty() ? pending.suspects.last_stack
-                                                                          : pending.suspects.missing.front().stack;
-            write_finding(run_.findings(), reader_, finding, outcome.judgement, names_.stack(stack));
-        }
+        write_finding(run_.findings(), reader_, finding, outcome.judgement,
+                      names_.stack(is_missing ? store->stack : suspects.last_stack));
     }
     results_.put_finding(finding);
     return finding.id;

@@ -153,7 +153,15 @@ TEST(TestRun, FailuresBecomeFindingsWithEverythingToLookAt)
     TestOptions options = options_of("none-all,random:20");
     options.restart = true;
     options.walk.window.first_seq = options.walk.window.last_seq = seq;
+    const TestReport first = run(judge, options);
+    // As a process leaves it that is killed before it has written the verdict.
+    const auto lost = recorded().files().findings() / "0123456789ab";
+    std::filesystem::create_directories(lost);
+    options.restart = false;
     const TestReport report = run(judge, options);
+    EXPECT_EQ(report.tested, 0u);
+    EXPECT_EQ(report.findings.size(), first.findings.size());
+    EXPECT_FALSE(std::filesystem::exists(lost));
     ASSERT_FALSE(report.findings.empty());
     EXPECT_TRUE(report.found_bugs());
     std::uint64_t images = 0;
@@ -161,6 +169,7 @@ TEST(TestRun, FailuresBecomeFindingsWithEverythingToLookAt)
         images += finding.images;
         EXPECT_EQ(finding.summary, "a line is missing");
         EXPECT_EQ(finding.decides, "absent");
+        EXPECT_FALSE(finding.operation.empty());
         const auto directory = recorded().files().findings() / finding.id;
         const auto summary = nlohmann::json::parse(read_file(directory / "summary.json"));
         EXPECT_EQ(summary.at("images"), finding.images);

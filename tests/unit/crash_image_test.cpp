@@ -11,6 +11,7 @@
 #include "base/files.h"
 #include "replayer/image/image_export.h"
 #include "replayer/image/image_index.h"
+#include "replayer/image/image_stream.h"
 #include "replayer/image/patched_image.h"
 #include "replayer/image/state_images.h"
 #include "tests/model/reference_model.h"
@@ -247,6 +248,52 @@ TEST_P(PmImages, PatchingReachesEveryState)
     walk.run(listener);
     EXPECT_GT(seen, 50u);
     EXPECT_LT(most_lines, 400u);
+}
+
+// Images as values: two holders that take turns, and fall behind, hold what they are shown.
+TEST_P(PmImages, HeldImagesAreTheStatesThatTheyWereTakenFrom)
+{
+    const trace::TraceReader reader(path());
+    const InitialImage initial(reader);
+    std::unique_ptr<ImageStream> stream;
+    std::vector<std::unique_ptr<HeldImage>> holders;
+    Bytes shown(reader.regions()[0].size); // what the second holder told to have changed, applied
+    std::uint64_t seen = 0;
+    std::uint64_t compared = 0;
+    Listener *self = nullptr;
+    Listener listener(initial, [&](const State &state, StateImages &images) {
+        if (!stream) {
+            stream = std::make_unique<ImageStream>(self->images());
+            for (int i = 0; i < 2; ++i)
+                holders.push_back(std::make_unique<HeldImage>(initial, stream->first()));
+            stream->forget_first();
+            std::memcpy(shown.data(), holders[1]->region(0).data(), shown.size());
+        }
+        if (++seen % 3 == 0) {
+            stream->skip();
+            return true;
+        }
+        const CrashImage image = stream->take(state);
+        EXPECT_EQ(image.identity, images.hash(state));
+        HeldImage &holder = *holders[seen % 10 == 0];
+        holder.show(image, [&](std::uint64_t line) {
+            const std::uint64_t at = line * 64 - reader.regions()[0].base;
+            if (seen % 10 == 0)
+                std::memcpy(shown.data() + at, holder.region(0).data() + at, 64);
+        });
+        if (seen % 10 == 0 || seen % 7 == 0) {
+            ++compared;
+            const auto held = holder.region(0);
+            EXPECT_TRUE(Bytes(held.begin(), held.end()) == bytes_of(state, images)) << seen;
+            EXPECT_TRUE(seen % 10 != 0 || std::memcmp(shown.data(), held.data(), shown.size()) == 0) << "a change was not told";
+        }
+        return true;
+    });
+    self = &listener;
+    states::StateWalk walk(reader, {.strategies = states::parse_strategies("none-all,random:2"),
+                                    .window = {.last_seq = 6000}});
+    walk.run(listener);
+    EXPECT_GT(compared, 10u);
 }
 
 TEST_P(PmImages, ExportedImagesAndDeltas)

@@ -128,10 +128,11 @@ TEST_F(ResultsTest, OneArchitecturalStateMakesAFindingABug)
     results.begin_session({});
     const auto image = results.see({1, 1}, 0).number;
     results.add_origin(image, 7, "a", false);
-    results.put_finding({.id = "f", .severity = "warning", .image = image});
+    results.put_finding({.id = "f", .severity = "warning", .sites = {3, 4}, .image = image});
     results.put_outcome(outcome(image, Verdict::inconsistent), "f");
     results.commit();
     EXPECT_EQ(results.findings().at(0).severity, "warning");
+    EXPECT_EQ(results.findings().at(0).sites, (std::vector<trace::SiteId>{3, 4}));
     results.add_origin(image, 8, "b", true);
     results.commit();
     EXPECT_EQ(results.findings().at(0).severity, "bug");
@@ -148,53 +149,52 @@ Suspects lacking(const std::vector<trace::SiteId> &sites, trace::SiteId last = 9
 
 class GroupingTest : public testing::Test {
 protected:
-    // The number of the finding that it belongs to.
-    std::string place(const std::string &summary, const Suspects &suspects)
+    Finding place(const std::string &summary, const Suspects &suspects)
     {
-        Finding finding = grouping_.place({"mount", Verdict::inconsistent, summary, {}}, suspects);
-        if (finding.id.empty()) {
-            finding.site_name = fmt::format("site {}", finding.site);
-            finding.id = finding_id(finding);
-            grouping_.add(finding);
-        }
-        return finding.id;
+        return grouping_.place({"mount", Verdict::inconsistent, summary, {}}, suspects);
     }
 
     Grouping grouping_{{}};
 };
 
-TEST_F(GroupingTest, TheSameMissingSiteIsOneFinding)
+TEST_F(GroupingTest, AFindingIsWhatOneSiteExplains)
 {
-    const std::string first = place("wrong", lacking({5}));
-    EXPECT_EQ(place("wrong", lacking({5, 6})), first);
-    EXPECT_EQ(place("wrong", lacking({4, 5})), first) << "lacks what explains it, though not first";
-    EXPECT_NE(place("wrong", lacking({6})), first) << "has the store that decides";
-    EXPECT_NE(place("other", lacking({5})), first) << "another thing is wrong";
+    const Finding first = place("wrong", lacking({4, 5, 6}));
+    EXPECT_EQ(first.site, 4u);
+    EXPECT_EQ(place("wrong", lacking({5, 7})).id, first.id);
+    EXPECT_EQ(place("wrong", lacking({5})).site, 5u) << "the site that is missing in all of them";
+    EXPECT_NE(place("wrong", lacking({6})).id, first.id) << "has the store that decides";
+    EXPECT_NE(place("other", lacking({5})).id, first.id) << "another thing is wrong";
+}
+
+TEST_F(GroupingTest, TheOrderInWhichStatesFailDoesNotMatter)
+{
+    const Finding first = place("wrong", lacking({5}));
+    EXPECT_EQ(place("wrong", lacking({4, 5, 6})).id, first.id);
+    EXPECT_EQ(place("wrong", lacking({5, 7})).site, 5u);
 }
 
 TEST_F(GroupingTest, NothingMissingIsDecidedByTheLastStore)
 {
-    const std::string first = place("wrong", lacking({}, 7));
-    EXPECT_EQ(place("wrong", lacking({}, 7)), first);
-    EXPECT_NE(place("wrong", lacking({}, 8)), first);
-    EXPECT_NE(place("wrong", lacking({7}, 7)), first) << "absent is not present";
+    const Finding first = place("wrong", lacking({}, 7));
+    EXPECT_EQ(first.decides, "present");
+    EXPECT_EQ(place("wrong", lacking({}, 7)).id, first.id);
+    EXPECT_NE(place("wrong", lacking({}, 8)).id, first.id);
+    EXPECT_NE(place("wrong", lacking({7}, 7)).id, first.id) << "absent is not present";
 }
 
 TEST_F(GroupingTest, IdsAreTheSameInAnotherRun)
 {
-    const std::string first = place("wrong", lacking({5}));
-    Finding finding = Grouping({}).place({"mount", Verdict::inconsistent, "wrong", {}}, lacking({5}));
-    finding.site_name = "site 5";
-    EXPECT_EQ(finding_id(finding), first);
-    finding.site_name = "site 6";
-    EXPECT_NE(finding_id(finding), first);
+    const Finding first = place("wrong", lacking({5}));
+    EXPECT_EQ(Grouping({}).place({"mount", Verdict::inconsistent, "wrong", {}}, lacking({9})).id, first.id);
 }
 
 TEST_F(GroupingTest, AResumedTestGoesOnWithItsFindings)
 {
-    const std::string first = place("wrong", lacking({5}));
-    Finding known = grouping_.place({"mount", Verdict::inconsistent, "wrong", {}}, lacking({5}));
-    EXPECT_EQ(Grouping({known}).place({"mount", Verdict::inconsistent, "wrong", {}}, lacking({3, 5})).id, first);
+    const Finding known = place("wrong", lacking({4, 5}));
+    Grouping resumed({known});
+    EXPECT_EQ(resumed.place({"mount", Verdict::inconsistent, "wrong", {}}, lacking({3, 5})).id, known.id);
+    EXPECT_NE(resumed.place({"mount", Verdict::inconsistent, "wrong", {}}, lacking({4})).id, known.id);
 }
 
 } // namespace
