@@ -53,13 +53,16 @@ rules::Settings settings_of(const AnalyzeOptions &options)
     rules::Settings settings;
     const auto model = model::model_named(options.model);
     if (!model || *model == model::ModelKind::line)
-        fail(ErrorKind::usage, "the rules have no model '{}'; there are adr and eadr", options.model);
+        fail(ErrorKind::usage, "the rules have no model '{}'; there are adr and eadr",
+             options.model);
     const auto fences = model::fence_rule_named(options.fences);
     if (!fences)
-        fail(ErrorKind::usage, "there is no fence rule '{}'; there are explicit and architectural", options.fences);
+        fail(ErrorKind::usage, "there is no fence rule '{}'; there are explicit and architectural",
+             options.fences);
     const auto persistency = rules::persistency_named(options.persistency);
     if (!persistency)
-        fail(ErrorKind::usage, "there is no persistency '{}'; there are strict, epoch and strand", options.persistency);
+        fail(ErrorKind::usage, "there is no persistency '{}'; there are strict, epoch and strand",
+             options.persistency);
     settings.model = *model;
     settings.fences = *fences;
     settings.persistency = *persistency;
@@ -82,7 +85,8 @@ std::vector<findings::Severity> severities_of(const std::string &list)
             continue;
         const auto severity = findings::severity_named(word);
         if (!severity)
-            fail(ErrorKind::usage, "there is no severity '{}'; there are bug, warning, performance, and none", word);
+            fail(ErrorKind::usage,
+                 "there is no severity '{}'; there are bug, warning, performance, and none", word);
         result.push_back(*severity);
     }
     return result;
@@ -99,7 +103,8 @@ void list_rules(const Context &context)
                             {"certainty", rule->certainty},
                             {"silence", rule->silence}});
         else
-            std::printf("%-22s %-12s %s\n", std::string(rule->name).c_str(), std::string(name_of(rule->severity)).c_str(),
+            std::printf("%-22s %-12s %s\n", std::string(rule->name).c_str(),
+                        std::string(name_of(rule->severity)).c_str(),
                         std::string(rule->sentence).c_str());
     }
     if (context.settings.json)
@@ -110,13 +115,14 @@ void write_sarif(const std::string &file, const findings::RuleReport &report)
 {
     std::vector<findings::RuleDescription> descriptions;
     for (const rules::RuleInfo *rule : rules::all_rules())
-        descriptions.push_back({std::string(rule->name), std::string(rule->sentence), std::string(rule->certainty),
-                                rule->severity});
+        descriptions.push_back({std::string(rule->name), std::string(rule->sentence),
+                                std::string(rule->certainty), rule->severity});
     const nlohmann::json document = to_sarif(report, descriptions);
     if (file == "-")
         print_json(document);
     else
-        write_file(file, document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+        write_file(file,
+                   document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
 void run_analyze(const AnalyzeOptions &options, Context &context)
@@ -144,7 +150,8 @@ void run_analyze(const AnalyzeOptions &options, Context &context)
             suppressions.push_back(std::move(one));
 
     const trace::TraceReader reader(trace_of(options.run));
-    findings::RuleReport report = rules::Engine(reader, settings, std::move(tables), std::move(order)).run();
+    findings::RuleReport report =
+        rules::Engine(reader, settings, std::move(tables), std::move(order)).run();
     if (!options.show_known_code)
         rules::apply_known_code(report);
     apply(suppressions, report);
@@ -160,7 +167,8 @@ void run_analyze(const AnalyzeOptions &options, Context &context)
         for (const std::string &line : text_lines(report))
             std::printf("%s\n", terminal_text(line).c_str());
     for (const findings::RuleFinding &finding : report.findings)
-        if (!finding.known && std::find(fatal.begin(), fatal.end(), finding.severity) != fatal.end())
+        if (!finding.known &&
+            std::find(fatal.begin(), fatal.end(), finding.severity) != fatal.end())
             context.exit_code = 1;
 }
 
@@ -168,29 +176,42 @@ void run_analyze(const AnalyzeOptions &options, Context &context)
 
 void add_analyze(CLI::App &app, Context &context)
 {
-    CLI::App *verb = app.add_subcommand("analyze", "Looks for durability and performance bugs in a trace by rules");
+    CLI::App *verb = app.add_subcommand(
+        "analyze", "Looks for durability and performance bugs in a trace by rules");
     auto options = std::make_shared<AnalyzeOptions>();
     verb->add_option("RUN", options->run, "Run directory, or the trace in one");
-    verb->add_option("--model", options->model, "Persistence model: adr or eadr")->capture_default_str();
-    verb->add_option("--fences", options->fences,
-                     "Fences that count: explicit (sfence, mfence) or architectural (locked instructions too)")
+    verb->add_option("--model", options->model, "Persistence model: adr or eadr")
         ->capture_default_str();
-    verb->add_option("--persistency", options->persistency, "What the code counts on: strict, epoch or strand")
+    verb->add_option("--fences", options->fences,
+                     "Fences that count: explicit (sfence, mfence) or architectural (locked "
+                     "instructions too)")
+        ->capture_default_str();
+    verb->add_option("--persistency", options->persistency,
+                     "What the code counts on: strict, epoch or strand")
         ->capture_default_str();
     verb->add_flag("--durable-operations", options->durable_operations,
                    "What an operation wrote must be durable when it ends");
-    verb->add_option("--rule", options->rules, "Only this rule; may be repeated")->allow_extra_args(false);
-    verb->add_option("--order", options->order, "File of order rules: persist A before B [in op X]");
-    verb->add_option("--transactions", options->transactions,
-                     "File that describes transactions of a library or file system; may be repeated")
+    verb->add_option("--rule", options->rules, "Only this rule; may be repeated")
         ->allow_extra_args(false);
-    verb->add_option("--suppress", options->suppressions, "File of findings not to show; may be repeated")->allow_extra_args(false);
-    verb->add_option("--baseline", options->baseline, "Findings in this file are known and do not fail");
-    verb->add_option("--write-baseline", options->write_baseline, "Writes the findings as a baseline");
+    verb->add_option("--order", options->order,
+                     "File of order rules: persist A before B [in op X]");
+    verb->add_option(
+            "--transactions", options->transactions,
+            "File that describes transactions of a library or file system; may be repeated")
+        ->allow_extra_args(false);
+    verb->add_option("--suppress", options->suppressions,
+                     "File of findings not to show; may be repeated")
+        ->allow_extra_args(false);
+    verb->add_option("--baseline", options->baseline,
+                     "Findings in this file are known and do not fail");
+    verb->add_option("--write-baseline", options->write_baseline,
+                     "Writes the findings as a baseline");
     verb->add_option("--fail-on", options->fail_on,
-                     "Severities that make the exit status 1, joined by commas: bug, warning, performance; or none")
+                     "Severities that make the exit status 1, joined by commas: bug, warning, "
+                     "performance; or none")
         ->capture_default_str();
-    verb->add_option("--sarif", options->sarif, "Also writes the findings as SARIF 2.1.0; - is stdout");
+    verb->add_option("--sarif", options->sarif,
+                     "Also writes the findings as SARIF 2.1.0; - is stdout");
     verb->add_flag("--show-known-code", options->show_known_code,
                    "Also findings in code of others that were looked at and are right as they are");
     verb->add_flag("--list-rules", options->list_rules, "Lists the rules");

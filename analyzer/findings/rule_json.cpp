@@ -12,7 +12,10 @@ namespace {
 
 json to_json(const CodePlace &code)
 {
-    json result = {{"function", code.function}, {"offset", code.offset}, {"named", code.named}, {"module", code.module}};
+    json result = {{"function", code.function},
+                   {"offset", code.offset},
+                   {"named", code.named},
+                   {"module", code.module}};
     result["source_file"] = code.source_file.empty() ? json() : json(code.source_file);
     result["source_line"] = code.source_file.empty() ? json() : json(code.source_line);
     if (!code.instruction.empty())
@@ -25,7 +28,9 @@ json to_json(const EventPlace &place, bool has_event)
     json callers = json::array();
     for (const CodePlace &caller : place.callers)
         callers.push_back(to_json(caller));
-    return {{"seq", has_event ? json(place.seq) : json()}, {"site", to_json(place.code)}, {"stack", callers}};
+    return {{"seq", has_event ? json(place.seq) : json()},
+            {"site", to_json(place.code)},
+            {"stack", callers}};
 }
 
 json to_json(const RuleFinding &finding)
@@ -58,7 +63,8 @@ json sarif_location(const CodePlace &code, const std::string &message)
     json location = {{"logicalLocations",
                       {{{"name", code.function},
                         {"kind", "function"},
-                        {"fullyQualifiedName", fmt::format("{}!{}+0x{:x}", code.module, code.function, code.offset)}}}}};
+                        {"fullyQualifiedName",
+                         fmt::format("{}!{}+0x{:x}", code.module, code.function, code.offset)}}}}};
     if (!code.source_file.empty()) {
         json physical = {{"artifactLocation", {{"uri", code.source_file}}}};
         if (code.source_line != 0)
@@ -154,10 +160,11 @@ json to_sarif(const RuleReport &report, const std::vector<RuleDescription> &rule
 {
     json descriptions = json::array();
     for (const RuleDescription &rule : rules)
-        descriptions.push_back({{"id", rule.name},
-                                {"shortDescription", {{"text", rule.sentence}}},
-                                {"fullDescription", {{"text", rule.sentence + ". " + rule.certainty + "."}}},
-                                {"defaultConfiguration", {{"level", sarif_level(rule.severity)}}}});
+        descriptions.push_back(
+            {{"id", rule.name},
+             {"shortDescription", {{"text", rule.sentence}}},
+             {"fullDescription", {{"text", rule.sentence + ". " + rule.certainty + "."}}},
+             {"defaultConfiguration", {{"level", sarif_level(rule.severity)}}}});
     json results = json::array();
     for (const RuleFinding &finding : report.findings) {
         std::size_t index = 0;
@@ -168,11 +175,14 @@ json to_sarif(const RuleReport &report, const std::vector<RuleDescription> &rule
     json notifications = json::array();
     for (const std::string &statement : report.summary.statements)
         notifications.push_back({{"level", "note"}, {"message", {{"text", statement}}}});
-    const json invocation = {{"executionSuccessful", true}, {"toolExecutionNotifications", notifications}};
+    const json invocation = {{"executionSuccessful", true},
+                             {"toolExecutionNotifications", notifications}};
     const json run = {{"tool", {{"driver", {{"name", "fencepost"}, {"rules", descriptions}}}}},
                       {"invocations", {invocation}},
                       {"results", results}};
-    return {{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"}, {"version", "2.1.0"}, {"runs", {run}}};
+    return {{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
+            {"version", "2.1.0"},
+            {"runs", {run}}};
 }
 
 } // namespace fencepost::findings

@@ -40,7 +40,8 @@ std::string occurrences(const RuleFinding &finding)
         return fmt::format("{}, not recorded as events", plural(finding.count, "time", "times"));
     if (finding.count == 1)
         return fmt::format("event {}", finding.first_seq);
-    return fmt::format("{}, events {} to {}", plural(finding.count, "time", "times"), finding.first_seq, finding.last_seq);
+    return fmt::format("{}, events {} to {}", plural(finding.count, "time", "times"),
+                       finding.first_seq, finding.last_seq);
 }
 
 std::string line_list(const RuleFinding &finding)
@@ -63,22 +64,25 @@ public:
 
 void add_finding(Lines &out, const RuleFinding &finding)
 {
-    out.lines.push_back(fmt::format("  {} {}: {}{}", name_of(finding.severity), finding.rule, finding.message,
-                                    finding.known ? " (known)" : ""));
+    out.lines.push_back(fmt::format("  {} {}: {}{}", name_of(finding.severity), finding.rule,
+                                    finding.message, finding.known ? " (known)" : ""));
     const std::string instruction = finding.place.code.instruction;
     out.add("at", where(finding.place.code) + (instruction.empty() ? "" : ": " + instruction));
     out.add("called", callers(finding.place));
     out.add("seen", occurrences(finding));
     out.add("lines", line_list(finding));
     if (finding.other) {
-        out.add("and", fmt::format("{}: event {}, {}", finding.other_role, finding.other->seq, where(finding.other->code)));
+        out.add("and", fmt::format("{}: event {}, {}", finding.other_role, finding.other->seq,
+                                   where(finding.other->code)));
         out.add("called", callers(*finding.other));
     }
     out.add("fix", finding.fix);
     out.add("note", finding.note);
     if (finding.crash_seq)
-        out.add("decide", fmt::format("fencepost states RUN --window seq:{}-{} --strategy exhaustive:1000 --list",
-                                      *finding.crash_seq, *finding.crash_seq));
+        out.add(
+            "decide",
+            fmt::format("fencepost states RUN --window seq:{}-{} --strategy exhaustive:1000 --list",
+                        *finding.crash_seq, *finding.crash_seq));
     out.add("id", finding.id);
 }
 
@@ -92,7 +96,8 @@ std::vector<std::string> text_lines(const RuleReport &report)
     std::map<std::string, std::size_t> index;
     for (const RuleFinding &finding : report.findings) {
         const CodePlace &code = finding.place.code;
-        const std::string name = fmt::format("{} [{}]", code.function, code.module.empty() ? "unknown module" : code.module);
+        const std::string name = fmt::format("{} [{}]", code.function,
+                                             code.module.empty() ? "unknown module" : code.module);
         const auto [group, added] = index.emplace(name, groups.size());
         if (added)
             groups.push_back({name, {}});
@@ -108,7 +113,8 @@ std::vector<std::string> text_lines(const RuleReport &report)
     for (const std::string &statement : summary.statements)
         out.lines.push_back("note       " + statement);
     out.lines.push_back(fmt::format("read       {}, model {}, fences {}, persistency {}, {}",
-                                    plural(summary.events, "event", "events"), summary.model, summary.fences, summary.persistency,
+                                    plural(summary.events, "event", "events"), summary.model,
+                                    summary.fences, summary.persistency,
                                     plural(summary.rules.size(), "rule", "rules")));
     std::uint64_t counts[3] = {};
     std::uint64_t known = 0;
@@ -116,8 +122,9 @@ std::vector<std::string> text_lines(const RuleReport &report)
         ++counts[static_cast<unsigned>(finding.severity)];
         known += finding.known;
     }
-    std::string line = fmt::format("findings   {}, {}, {} of performance", plural(counts[0], "bug", "bugs"),
-                                   plural(counts[1], "warning", "warnings"), counts[2]);
+    std::string line =
+        fmt::format("findings   {}, {}, {} of performance", plural(counts[0], "bug", "bugs"),
+                    plural(counts[1], "warning", "warnings"), counts[2]);
     if (known != 0)
         line += fmt::format("; {} of them known", known);
     if (summary.suppressed != 0)

@@ -19,10 +19,12 @@ Durability durability_of(const RuleContext &context, const LineState &line, unsi
     } else if (line.flushed >> unit & 1) {
         const Origin *flush = context.lines.last_flush(line.line);
         result.lacks = "was flushed, and no fence of the flushing vCPU followed";
-        result.fix = fmt::format("a fence after the flush at {}", context.code.where(flush ? flush->site : 0));
+        result.fix = fmt::format("a fence after the flush at {}",
+                                 context.code.where(flush ? flush->site : 0));
     } else {
         result.lacks = "was not flushed";
-        result.fix = fmt::format("a flush of line 0x{:x} after the store at {}, then a fence", line.line, store);
+        result.fix = fmt::format("a flush of line 0x{:x} after the store at {}, then a fence",
+                                 line.line, store);
     }
     if (result.relies_on_lock)
         result.severity = Severity::warning;

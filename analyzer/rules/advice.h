@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What would have made a write durable: the flush or fence that is missing, and after which instruction.
+// What would have made a write durable: the flush or fence that is missing, and after which
+// instruction.
 #pragma once
 
 #include <string>
@@ -14,14 +15,16 @@ struct Durability {
     std::string lacks; // "was not flushed", …
     std::string fix;
     bool relies_on_lock = false;
-    Severity severity = Severity::bug; // a warning where a locked instruction happens to act as the fence
+    Severity severity =
+        Severity::bug; // a warning where a locked instruction happens to act as the fence
 };
 Durability durability_of(const RuleContext &context, const LineState &line, unsigned unit);
 
 // Puts the flush that waits for its fence into a finding, if there is one.
 void name_flush(const RuleContext &context, const LineState &line, unsigned unit, Draft &draft);
 
-inline constexpr char kReliesOnLock[] = "relies on an incidental locked instruction: it acts as the fence, and the next "
-                                        "change to the code may take it away";
+inline constexpr char kReliesOnLock[] =
+    "relies on an incidental locked instruction: it acts as the fence, and the next "
+    "change to the code may take it away";
 
 } // namespace fencepost::rules

@@ -23,7 +23,8 @@ void apply_baseline(const std::filesystem::path &file, findings::RuleReport &rep
 {
     std::error_code ignored;
     if (!std::filesystem::is_regular_file(file, ignored))
-        fail(ErrorKind::usage, "there is no baseline {}; --write-baseline makes one", file.string());
+        fail(ErrorKind::usage, "there is no baseline {}; --write-baseline makes one",
+             file.string());
     const json document = json::parse(read_file(file), nullptr, false);
     std::map<std::string, bool> seen;
     const bool right = document.is_object() && document.value("format", json()) == kFormat &&
@@ -33,7 +34,8 @@ void apply_baseline(const std::filesystem::path &file, findings::RuleReport &rep
             if (one.is_object() && one.contains("id") && one["id"].is_string())
                 seen.emplace(one["id"].get<std::string>(), false);
     if (!right || seen.size() != document["findings"].size())
-        fail(ErrorKind::usage, "{} is not a baseline of fencepost; --write-baseline makes one", file.string());
+        fail(ErrorKind::usage, "{} is not a baseline of fencepost; --write-baseline makes one",
+             file.string());
     for (findings::RuleFinding &finding : report.findings) {
         const auto known = seen.find(finding.id);
         if (known == seen.end())
@@ -43,7 +45,8 @@ void apply_baseline(const std::filesystem::path &file, findings::RuleReport &rep
     }
     for (const auto &one : seen)
         if (!one.second)
-            report.summary.statements.push_back("in the baseline and no longer found: " + one.first);
+            report.summary.statements.push_back("in the baseline and no longer found: " +
+                                                one.first);
 }
 
 void write_baseline(const std::filesystem::path &file, const findings::RuleReport &report)

@@ -8,7 +8,8 @@
 
 namespace fencepost::rules {
 
-// Marks the findings of `file` as known and says which of them are gone. A file that is no baseline is an Error(usage).
+// Marks the findings of `file` as known and says which of them are gone. A file that is no baseline
+// is an Error(usage).
 void apply_baseline(const std::filesystem::path &file, findings::RuleReport &report);
 void write_baseline(const std::filesystem::path &file, const findings::RuleReport &report);
 

@@ -13,8 +13,10 @@ using findings::EventPlace;
 
 namespace {
 
-// Rows by id from 1; ids are dense in a file that is not damaged, and rows beyond that are left out.
-template <typename Row, typename Id> std::vector<Row> by_id(std::vector<Row> rows, Id &&id_of, std::uint64_t &dangling)
+// Rows by id from 1; ids are dense in a file that is not damaged, and rows beyond that are left
+// out.
+template <typename Row, typename Id>
+std::vector<Row> by_id(std::vector<Row> rows, Id &&id_of, std::uint64_t &dangling)
 {
     std::vector<Row> result(rows.size() + 1);
     for (Row &row : rows) {
@@ -32,15 +34,23 @@ constexpr unsigned kMostCallers = 64;
 } // namespace
 
 CodeNames::CodeNames(const trace::TraceReader &reader)
-    : sites_(by_id(reader.sites(), [](const auto &row) { return row.site.id; }, dangling_)),
-      symbols_(by_id(reader.symbols(), [](const auto &row) { return row.id; }, dangling_)),
-      stacks_(by_id(reader.stacks(), [](const auto &row) { return row.id; }, dangling_)),
-      frames_(by_id(reader.stack_frames(), [](const auto &row) { return row.frame.id; }, dangling_))
+    : sites_(by_id(
+          reader.sites(), [](const auto &row) { return row.site.id; }, dangling_)),
+      symbols_(by_id(
+          reader.symbols(), [](const auto &row) { return row.id; }, dangling_)),
+      stacks_(by_id(
+          reader.stacks(), [](const auto &row) { return row.id; }, dangling_)),
+      frames_(by_id(
+          reader.stack_frames(), [](const auto &row) { return row.frame.id; }, dangling_))
 {
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t> roots;
     const auto root_of = [&](std::uint64_t address_space, std::uint32_t symbol, std::uint64_t pc) {
-        const std::uint64_t function = symbol != 0 && symbol < symbols_.size() ? symbols_[symbol].address : pc;
-        return roots.emplace(std::pair(address_space, function), static_cast<std::uint32_t>(roots.size() + 1)).first->second;
+        const std::uint64_t function =
+            symbol != 0 && symbol < symbols_.size() ? symbols_[symbol].address : pc;
+        return roots
+            .emplace(std::pair(address_space, function),
+                     static_cast<std::uint32_t>(roots.size() + 1))
+            .first->second;
     };
     for (const trace::SiteRow &row : sites_)
         site_roots_.push_back(root_of(row.site.address_space, row.location.symbol, row.site.pc));
@@ -58,7 +68,8 @@ CodeNames::CodeNames(const trace::TraceReader &reader)
         }
         const trace::StackFrameRow &frame = frames_[stack.frame];
         stack_roots_[id] = stack.parent ? stack_roots_[stack.parent]
-                                        : root_of(frame.frame.address_space, frame.location.symbol, frame.frame.pc);
+                                        : root_of(frame.frame.address_space, frame.location.symbol,
+                                                  frame.frame.pc);
     }
     fold_recursion();
     pm_symbols_.resize(symbols_.size());
@@ -93,11 +104,13 @@ void CodeNames::fold_recursion()
             node = known->second;
         }
         node_of[id] = node;
-        without_recursion_[id] = first_stack.emplace(node, static_cast<trace::StackId>(id)).first->second;
+        without_recursion_[id] =
+            first_stack.emplace(node, static_cast<trace::StackId>(id)).first->second;
     }
 }
 
-CodePlace CodeNames::code_at(std::uint64_t pc, const std::string &module, const trace::CodeLocation &location) const
+CodePlace CodeNames::code_at(std::uint64_t pc, const std::string &module,
+                             const trace::CodeLocation &location) const
 {
     CodePlace place;
     place.module = module;
@@ -156,7 +169,8 @@ bool CodeNames::works_on_pm(trace::SiteId site, trace::StackId stack) const
     if (site < sites_.size()) {
         const std::uint32_t symbol = sites_[site].location.symbol;
         const trace::SiteCounts &counts = sites_[site].counts;
-        if (counts.stores + counts.nt_stores + counts.flushes != 0 || (symbol < pm_symbols_.size() && pm_symbols_[symbol]))
+        if (counts.stores + counts.nt_stores + counts.flushes != 0 ||
+            (symbol < pm_symbols_.size() && pm_symbols_[symbol]))
             return true;
     }
     if (stack == 0 || stack >= stacks_.size())

@@ -29,7 +29,8 @@ public:
     }
     // Whether the function of a site, or of its innermost caller, stores to PM or flushes it.
     bool works_on_pm(trace::SiteId site, trace::StackId stack) const;
-    // A number for the process and the outermost function: tells threads that began in different functions apart.
+    // A number for the process and the outermost function: tells threads that began in different
+    // functions apart.
     std::uint32_t root(trace::SiteId site, trace::StackId stack) const
     {
         if (stack != 0 && stack < stack_roots_.size())
@@ -54,7 +55,8 @@ public:
 private:
     void fold_recursion();
     findings::CodePlace code_of_site(trace::SiteId site) const;
-    findings::CodePlace code_at(std::uint64_t pc, const std::string &module, const trace::CodeLocation &location) const;
+    findings::CodePlace code_at(std::uint64_t pc, const std::string &module,
+                                const trace::CodeLocation &location) const;
 
     std::vector<trace::SiteRow> sites_;
     std::vector<trace::Symbol> symbols_;

@@ -26,22 +26,26 @@ std::uint32_t marker_bit(MarkerKind kind)
 
 } // namespace
 
-Engine::Engine(const trace::TraceReader &reader, Settings settings, std::vector<TransactionTable> tables, OrderFile order)
+Engine::Engine(const trace::TraceReader &reader, Settings settings,
+               std::vector<TransactionTable> tables, OrderFile order)
     : reader_(reader), settings_(std::move(settings)), tables_(std::move(tables)), code_(reader),
       lines_(reader.regions(), settings_.model), order_(std::move(order), reader),
       epochs_(code_, tables_, [this](Epoch &epoch) { epoch_ended(epoch); }),
       findings_(code_), context_{settings_, code_, lines_, order_, epochs_, findings_}
 {
     for (std::unique_ptr<Rule> &rule : make_rules(context_)) {
-        const bool named = settings_.rules.empty() || std::find(settings_.rules.begin(), settings_.rules.end(),
-                                                                rule->info().name) != settings_.rules.end();
+        const bool named =
+            settings_.rules.empty() || std::find(settings_.rules.begin(), settings_.rules.end(),
+                                                 rule->info().name) != settings_.rules.end();
         const Wants wants = named ? rule->wants() : 0;
         if (wants == 0)
             continue;
         const std::pair<Wants, std::vector<Rule *> *> lists[] = {
-            {kStores, &store_rules_},      {kTornStores, &torn_rules_}, {kOverwrites, &overwrite_rules_},
-            {kFlushes, &flush_rules_},     {kFences, &fence_rules_},    {kSettled, &settled_rules_},
-            {kEpochs, &epoch_rules_},      {kInFlight, &in_flight_rules_}, {kFinish, &finish_rules_}};
+            {kStores, &store_rules_},         {kTornStores, &torn_rules_},
+            {kOverwrites, &overwrite_rules_}, {kFlushes, &flush_rules_},
+            {kFences, &fence_rules_},         {kSettled, &settled_rules_},
+            {kEpochs, &epoch_rules_},         {kInFlight, &in_flight_rules_},
+            {kFinish, &finish_rules_}};
         for (const auto &list : lists)
             if (wants & list.first)
                 list.second->push_back(rule.get());
@@ -82,7 +86,8 @@ inline void Engine::store(std::uint64_t seq, const Event &event)
     });
 }
 
-// A store that touches neither the one before nor the one after stands alone; others are parts of a copy.
+// A store that touches neither the one before nor the one after stands alone; others are parts of a
+// copy.
 void Engine::look_for_single_store(std::uint64_t seq, const Event &event)
 {
     const std::uint64_t end = event.address + event.size;
@@ -136,7 +141,8 @@ void Engine::fence(std::uint64_t seq, const Event &event)
         epochs_.fence(seq, event, result, ordering);
 }
 
-inline void Engine::event(std::uint64_t seq, const Event &event, std::span<const std::byte> wide_values)
+inline void Engine::event(std::uint64_t seq, const Event &event,
+                          std::span<const std::byte> wide_values)
 {
     if (epochs_.watching()) [[unlikely]]
         epochs_.event(seq, event, wide_values);
@@ -167,8 +173,10 @@ void Engine::marker(const trace::MarkerRow &row, const Event &event)
         epochs_.marker(row, event);
 }
 
-// What markers say stands in a table of its own: read for the rest of the block when one is met that matters.
-void Engine::block(std::uint64_t first_seq, std::span<const Event> events, std::span<const std::byte> wide_values)
+// What markers say stands in a table of its own: read for the rest of the block when one is met
+// that matters.
+void Engine::block(std::uint64_t first_seq, std::span<const Event> events,
+                   std::span<const std::byte> wide_values)
 {
     std::size_t done = 0;
     const auto go_to = [&](std::size_t end) {
@@ -255,18 +263,24 @@ std::vector<std::string> Engine::statements()
     std::vector<std::string> all;
     const trace::RecordingState state = reader_.recording().state;
     if (!recording_ended_)
-        all.push_back(fmt::format("the recording is {}: what is in flight at its end is not judged", name_of(state)));
+        all.push_back(fmt::format("the recording is {}: what is in flight at its end is not judged",
+                                  name_of(state)));
     for (const trace::DataQuality &counter : reader_.data_quality())
         if (counter.severity == trace::Severity::error && counter.value != 0)
-            all.push_back(fmt::format("{} = {}: {}; findings may be wrong", counter.name, counter.value, counter.meaning));
+            all.push_back(fmt::format("{} = {}: {}; findings may be wrong", counter.name,
+                                      counter.value, counter.meaning));
     if (code_.nameless_sites() != 0)
-        all.push_back(fmt::format("{} of {} sites have no symbol: they are named by address, and suppressions by function do "
+        all.push_back(fmt::format("{} of {} sites have no symbol: they are named by address, and "
+                                  "suppressions by function do "
                                   "not match them",
                                   code_.nameless_sites(), code_.sites().size() - 1));
     if (code_.dangling() != 0)
-        all.push_back(fmt::format("{} references to code lead nowhere: such callers are left out", code_.dangling()));
+        all.push_back(fmt::format("{} references to code lead nowhere: such callers are left out",
+                                  code_.dangling()));
     if (lines_.outside() != 0)
-        all.push_back(fmt::format("{} stores or flushes are outside of every PM region and were left out", lines_.outside()));
+        all.push_back(
+            fmt::format("{} stores or flushes are outside of every PM region and were left out",
+                        lines_.outside()));
     if (loads_ != 0)
         all.push_back(fmt::format("{} of the events are loads, which no rule is about", loads_));
     for (std::string &one : order_.take_statements())

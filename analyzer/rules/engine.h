@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// All rules over a trace in one pass: keeps the lines, follows the epochs, calls the rules that want to hear.
+// All rules over a trace in one pass: keeps the lines, follows the epochs, calls the rules that
+// want to hear.
 #pragma once
 
 #include <memory>
@@ -20,8 +21,8 @@ namespace fencepost::rules {
 class Engine {
 public:
     // The reader must outlive the engine. `settings.rules` names rules that exist.
-    Engine(const trace::TraceReader &reader, Settings settings, std::vector<TransactionTable> tables = {},
-           OrderFile order = {});
+    Engine(const trace::TraceReader &reader, Settings settings,
+           std::vector<TransactionTable> tables = {}, OrderFile order = {});
 
     // Reads the whole trace.
     findings::RuleReport run();
@@ -32,13 +33,15 @@ public:
     const LineTable &lines() const { return lines_; }
 
 private:
-    void event(std::uint64_t seq, const trace::Event &event, std::span<const std::byte> wide_values);
+    void event(std::uint64_t seq, const trace::Event &event,
+               std::span<const std::byte> wide_values);
     void store(std::uint64_t seq, const trace::Event &event);
     void look_for_single_store(std::uint64_t seq, const trace::Event &event);
     void tell_single_store();
     void flush(std::uint64_t seq, const trace::Event &event);
     void fence(std::uint64_t seq, const trace::Event &event);
-    void block(std::uint64_t first_seq, std::span<const trace::Event> events, std::span<const std::byte> wide_values);
+    void block(std::uint64_t first_seq, std::span<const trace::Event> events,
+               std::span<const std::byte> wide_values);
     void marker(const trace::MarkerRow &row, const trace::Event &event);
     void epoch_ended(Epoch &epoch);
     void show_in_flight(const Epoch *operation);

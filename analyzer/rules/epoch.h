@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A stretch of a trace that the code treats as one: an epoch by markers, a transaction of a library, an operation.
+// A stretch of a trace that the code treats as one: an epoch by markers, a transaction of a
+// library, an operation.
 #pragma once
 
 #include <cstdint>
@@ -17,19 +18,20 @@ enum class EpochKind : std::uint8_t { marked, transaction, operation };
 struct Epoch {
     EpochKind kind = EpochKind::marked;
     std::int64_t number = 0;
-    std::string text;              // of an operation
-    std::uint64_t process = 0;     // page-table base; 0 = kernel code
-    std::uint16_t vcpu = 0;        // of kernel code
+    std::string text;          // of an operation
+    std::uint64_t process = 0; // page-table base; 0 = kernel code
+    std::uint16_t vcpu = 0;    // of kernel code
     std::uint64_t first_seq = 0;
-    std::uint64_t last_seq = 0;    // set at its end
-    unsigned depth = 1;            // of markers: nested ones count as the outermost
+    std::uint64_t last_seq = 0; // set at its end
+    unsigned depth = 1;         // of markers: nested ones count as the outermost
     const TransactionTable *table = nullptr;
     bool committing = false;
     bool aborted = false;
     bool allocated = false;      // something
     std::uint64_t last_free = 0; // last event of freeing something in the transaction
 
-    // Stores of the code that the epoch belongs to; one entry for a run of stores of one site to one line.
+    // Stores of the code that the epoch belongs to; one entry for a run of stores of one site to
+    // one line.
     struct Write {
         std::uint64_t line;
         Origin origin; // the first of them
@@ -38,7 +40,8 @@ struct Epoch {
     };
     std::vector<Write> writes;
     bool writes_cut = false; // there were more than are kept
-    std::vector<std::uint64_t> covered; // lines that the commit flushed: what was logged or allocated
+    std::vector<std::uint64_t>
+        covered;                // lines that the commit flushed: what was logged or allocated
     std::vector<Origin> fences; // that guaranteed something
     struct LogEntry {
         std::uint64_t offset;

@@ -16,9 +16,12 @@ namespace {
 class EpochDurability : public Rule {
 public:
     static constexpr RuleInfo kInfo = {
-        "epoch-durability", "an epoch or a transaction ended with stores of it in flight", Severity::bug,
-        "certain: a crash right after the end loses them; a warning where a locked instruction acts as the fence",
-        "suppress it for the function that stores, or correct the table that describes the transactions"};
+        "epoch-durability", "an epoch or a transaction ended with stores of it in flight",
+        Severity::bug,
+        "certain: a crash right after the end loses them; a warning where a locked instruction "
+        "acts as the fence",
+        "suppress it for the function that stores, or correct the table that describes the "
+        "transactions"};
     using Rule::Rule;
     const RuleInfo &info() const override { return kInfo; }
     Wants wants() const override { return kEpochs; }
@@ -33,11 +36,13 @@ public:
         for (const Epoch::Write &write : epoch.writes) {
             LineState *line = context_.lines.find(write.line);
             // What a commit should have covered and did not is unlogged-in-tx.
-            if (!line || (only_covered && !std::binary_search(covered.begin(), covered.end(), write.line)))
+            if (!line ||
+                (only_covered && !std::binary_search(covered.begin(), covered.end(), write.line)))
                 continue;
             std::uint64_t reported_seq = UINT64_MAX; // a store of several units is one
             for (unsigned unit = 0; unit < kUnits; ++unit) {
-                if (!((line->in_flight() & ~line->reported) >> unit & 1) || !is_of(epoch, line->writes[unit]))
+                if (!((line->in_flight() & ~line->reported) >> unit & 1) ||
+                    !is_of(epoch, line->writes[unit]))
                     continue;
                 line->reported |= static_cast<std::uint8_t>(1u << unit);
                 if (line->writes[unit].seq() != reported_seq)
@@ -50,20 +55,23 @@ public:
 private:
     bool is_of(const Epoch &epoch, const LineState::Write &write) const
     {
-        return write.seq() >= epoch.first_seq && context_.code.address_space(write.site) == epoch.process &&
+        return write.seq() >= epoch.first_seq &&
+               context_.code.address_space(write.site) == epoch.process &&
                (epoch.process != 0 || write.vcpu() == epoch.vcpu);
     }
 
     void report(const Epoch &epoch, const LineState &line, unsigned unit)
     {
         const Durability durability = durability_of(context_, line, unit);
-        Draft *draft = context_.findings.hit(kInfo, durability.severity, line.writes[unit].origin(), line.line);
+        Draft *draft = context_.findings.hit(kInfo, durability.severity, line.writes[unit].origin(),
+                                             line.line);
         if (!draft)
             return;
-        const std::string what = epoch.is_transaction() ? fmt::format("a transaction of {}", epoch.table->name)
-                                                        : fmt::format("epoch {}", epoch.number);
-        draft->message = fmt::format("{} (events {} to {}) ended with a store in flight, which {}", what, epoch.first_seq,
-                                     epoch.last_seq, durability.lacks);
+        const std::string what = epoch.is_transaction()
+                                     ? fmt::format("a transaction of {}", epoch.table->name)
+                                     : fmt::format("epoch {}", epoch.number);
+        draft->message = fmt::format("{} (events {} to {}) ended with a store in flight, which {}",
+                                     what, epoch.first_seq, epoch.last_seq, durability.lacks);
         draft->fix = durability.fix + ", before the end";
         draft->note = durability.relies_on_lock ? kReliesOnLock : "";
         draft->crash_seq = epoch.last_seq;

@@ -20,12 +20,14 @@ constexpr std::uint64_t kMostStatements = 3;
 
 bool any_matches(const std::vector<std::string> &globs, const std::string &text)
 {
-    return std::any_of(globs.begin(), globs.end(), [&](const std::string &glob) { return matches_glob(glob, text); });
+    return std::any_of(globs.begin(), globs.end(),
+                       [&](const std::string &glob) { return matches_glob(glob, text); });
 }
 
 } // namespace
 
-EpochTracker::EpochTracker(const CodeNames &code, const std::vector<TransactionTable> &tables, Ended ended)
+EpochTracker::EpochTracker(const CodeNames &code, const std::vector<TransactionTable> &tables,
+                           Ended ended)
     : code_(code), ended_(std::move(ended))
 {
     for (const TransactionTable &table : tables)
@@ -38,9 +40,11 @@ void EpochTracker::add_table(const TransactionTable &table)
     bool occurs = false;
     for (std::size_t id = 1; id < of_symbol.size(); ++id) {
         const std::string &name = code_.symbols()[id].name;
-        const unsigned roles = (any_matches(table.begin, name) ? kBegin : 0u) | (any_matches(table.log, name) ? kLog : 0u) |
+        const unsigned roles = (any_matches(table.begin, name) ? kBegin : 0u) |
+                               (any_matches(table.log, name) ? kLog : 0u) |
                                (any_matches(table.commit, name) ? kCommit : 0u) |
-                               (any_matches(table.abort, name) ? kAbort : 0u) | (any_matches(table.free, name) ? kFree : 0u) |
+                               (any_matches(table.abort, name) ? kAbort : 0u) |
+                               (any_matches(table.free, name) ? kFree : 0u) |
                                (any_matches(table.alloc, name) ? kAlloc : 0u);
         of_symbol[id] = static_cast<std::uint8_t>(roles);
         occurs |= roles != 0;
@@ -52,7 +56,8 @@ void EpochTracker::add_table(const TransactionTable &table)
         const auto [own, added] = own_modules.emplace(module, false);
         if (added)
             own->second = any_matches(table.modules, module);
-        return static_cast<std::uint8_t>((symbol < of_symbol.size() ? of_symbol[symbol] : 0) | (own->second ? kOwn : 0));
+        return static_cast<std::uint8_t>((symbol < of_symbol.size() ? of_symbol[symbol] : 0) |
+                                         (own->second ? kOwn : 0));
     };
     Table entry = {.table = &table, .site_roles = {}, .stack_roles = {}, .open = {}};
     for (const trace::SiteRow &row : code_.sites())
@@ -69,7 +74,8 @@ void EpochTracker::add_table(const TransactionTable &table)
     tables_.push_back(std::move(entry));
 }
 
-void EpochTracker::event(std::uint64_t seq, const Event &event, std::span<const std::byte> wide_values)
+void EpochTracker::event(std::uint64_t seq, const Event &event,
+                         std::span<const std::byte> wide_values)
 {
     for (Table &table : tables_)
         follow(table, seq, event, wide_values);
@@ -80,11 +86,14 @@ void EpochTracker::event(std::uint64_t seq, const Event &event, std::span<const 
             add_write(epoch, seq, event);
 }
 
-// Nested transactions leave no trace of their own that could be told apart, so the outermost one counts.
-void EpochTracker::follow(Table &table, std::uint64_t seq, const Event &event, std::span<const std::byte> wide_values)
+// Nested transactions leave no trace of their own that could be told apart, so the outermost one
+// counts.
+void EpochTracker::follow(Table &table, std::uint64_t seq, const Event &event,
+                          std::span<const std::byte> wide_values)
 {
-    const unsigned roles = (event.site < table.site_roles.size() ? table.site_roles[event.site] : 0u) |
-                           (event.stack < table.stack_roles.size() ? table.stack_roles[event.stack] : 0u);
+    const unsigned roles =
+        (event.site < table.site_roles.size() ? table.site_roles[event.site] : 0u) |
+        (event.stack < table.stack_roles.size() ? table.stack_roles[event.stack] : 0u);
     if ((roles & ~(kOwn | kFree)) == 0 && table.open.empty())
         return;
     const std::uint64_t thread = thread_of(event);
@@ -97,7 +106,8 @@ void EpochTracker::follow(Table &table, std::uint64_t seq, const Event &event, s
         open = table.open.end();
     }
     if (open == table.open.end()) {
-        const bool begins = roles & (kBegin | kLog | kAlloc) || (roles & kCommit && table.table->begin.empty());
+        const bool begins =
+            roles & (kBegin | kLog | kAlloc) || (roles & kCommit && table.table->begin.empty());
         if (!begins)
             return;
         table.open.push_back({.thread = thread, .epoch = {}});
@@ -141,7 +151,8 @@ void EpochTracker::note_log_entry(OpenTransaction &open, std::uint64_t seq, cons
     const std::span<const std::byte> bytes = trace::value_of(event, wide_values);
     if (event.address % trace::kUnitBytes != 0 || event.last_line() != event.first_line())
         return;
-    for (std::size_t done = 0; done + trace::kUnitBytes <= bytes.size(); done += trace::kUnitBytes) {
+    for (std::size_t done = 0; done + trace::kUnitBytes <= bytes.size();
+         done += trace::kUnitBytes) {
         const unsigned at = (event.address + done) % trace::kLineBytes;
         std::uint64_t word = 0;
         std::memcpy(&word, bytes.data() + done, sizeof word);
@@ -162,8 +173,10 @@ void EpochTracker::note_log_entry(OpenTransaction &open, std::uint64_t seq, cons
             open.entry_words |= 4;
         }
         if (open.entry_words == 7 && open.epoch.log.size() < kMostWrites) {
-            open.epoch.log.push_back(
-                {open.entry_offset, open.entry_size, open.entry_line, {seq, event.site, event.stack}});
+            open.epoch.log.push_back({open.entry_offset,
+                                      open.entry_size,
+                                      open.entry_line,
+                                      {seq, event.site, event.stack}});
             open.entry_words = 0;
         }
     }
@@ -173,10 +186,12 @@ void EpochTracker::add_write(Epoch &epoch, std::uint64_t seq, const Event &event
 {
     for (std::uint64_t line = event.first_line(); line <= event.last_line(); ++line) {
         const std::uint64_t start = std::max(event.address, line * trace::kLineBytes);
-        const std::uint64_t end = std::min(event.address + event.size, (line + 1) * trace::kLineBytes);
+        const std::uint64_t end =
+            std::min(event.address + event.size, (line + 1) * trace::kLineBytes);
         if (!epoch.writes.empty()) {
             Epoch::Write &last = epoch.writes.back();
-            if (last.line == line && last.origin.site == event.site && last.origin.stack == event.stack) {
+            if (last.line == line && last.origin.site == event.site &&
+                last.origin.stack == event.stack) {
                 last.address = std::min(last.address, start);
                 last.end = std::max(last.end, end);
                 continue;
@@ -190,7 +205,8 @@ void EpochTracker::add_write(Epoch &epoch, std::uint64_t seq, const Event &event
     }
 }
 
-void EpochTracker::fence(std::uint64_t seq, const Event &event, const FenceResult &result, bool ordering)
+void EpochTracker::fence(std::uint64_t seq, const Event &event, const FenceResult &result,
+                         bool ordering)
 {
     if (result.lines == 0 || ordering)
         return;
@@ -231,7 +247,8 @@ void EpochTracker::marker(const trace::MarkerRow &row, const Event &event)
 void EpochTracker::marked_epoch(const trace::MarkerRow &row, const Event &event)
 {
     const auto open = std::find_if(marked_.begin(), marked_.end(), [&](const Epoch &epoch) {
-        return epoch.process == row.marker.process && (epoch.process != 0 || epoch.vcpu == event.vcpu);
+        return epoch.process == row.marker.process &&
+               (epoch.process != 0 || epoch.vcpu == event.vcpu);
     });
     if (row.marker.number != 0) {
         if (open != marked_.end()) {
@@ -270,9 +287,10 @@ void EpochTracker::operation(const trace::MarkerRow &row, const Event &event)
         operations_.push_back(std::move(epoch));
         return;
     }
-    const auto open = std::find_if(operations_.rbegin(), operations_.rend(), [&](const Epoch &epoch) {
-        return epoch.number == row.marker.number && epoch.process == row.marker.process;
-    });
+    const auto open =
+        std::find_if(operations_.rbegin(), operations_.rend(), [&](const Epoch &epoch) {
+            return epoch.number == row.marker.number && epoch.process == row.marker.process;
+        });
     if (open == operations_.rend()) {
         state("an operation ends that was not begun", row.seq);
         return;
@@ -285,11 +303,13 @@ void EpochTracker::operation(const trace::MarkerRow &row, const Event &event)
 void EpochTracker::strand_marker(const trace::MarkerRow &row, const Event &event)
 {
     const auto open = std::find_if(strands_.rbegin(), strands_.rend(), [&](const Strand &strand) {
-        return strand.process == row.marker.process && (strand.process != 0 || strand.vcpu == event.vcpu);
+        return strand.process == row.marker.process &&
+               (strand.process != 0 || strand.vcpu == event.vcpu);
     });
     if (row.kind == MarkerKind::strand_begin) {
         if (open != strands_.rend())
-            state("a strand begins inside another one; the inner one counts until it ends", row.seq);
+            state("a strand begins inside another one; the inner one counts until it ends",
+                  row.seq);
         strands_.push_back({row.marker.process, event.vcpu, row.marker.number, row.seq});
     } else if (open == strands_.rend() || open->number != row.marker.number) {
         state("a strand ends that is not the one that began last", row.seq);
@@ -316,16 +336,20 @@ void EpochTracker::finish(std::uint64_t seq, bool recording_ended)
             if (open.epoch.committing && recording_ended)
                 ended_(open.epoch);
             else if (!open.epoch.committing)
-                state(fmt::format("{} inside a transaction of {} that has not committed; nothing is said about it", where,
-                                  table.table->name),
+                state(fmt::format("{} inside a transaction of {} that has not committed; nothing "
+                                  "is said about it",
+                                  where, table.table->name),
                       open.epoch.first_seq);
         }
     }
     for (const Epoch &epoch : marked_)
-        state(fmt::format("an epoch begins here that is still open when {}; nothing is said about it", where),
-              epoch.first_seq);
+        state(
+            fmt::format("an epoch begins here that is still open when {}; nothing is said about it",
+                        where),
+            epoch.first_seq);
     for (const Epoch &epoch : operations_)
-        state(fmt::format("an operation begins here that has not ended when {}", where), epoch.first_seq);
+        state(fmt::format("an operation begins here that has not ended when {}", where),
+              epoch.first_seq);
     for (const Strand &strand : strands_)
         state(fmt::format("a strand begins here that has not ended when {}", where), strand.seq);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Follows epochs, strands and operations (by markers) and transactions (by call stacks) through a trace.
+// Follows epochs, strands and operations (by markers) and transactions (by call stacks) through a
+// trace.
 #pragma once
 
 #include <cstdint>
@@ -27,9 +28,11 @@ public:
     // Whether a table looks at the bytes of stores.
     bool needs_values() const { return needs_values_; }
     // Before the event is applied. Markers go to marker().
-    void event(std::uint64_t seq, const trace::Event &event, std::span<const std::byte> wide_values);
+    void event(std::uint64_t seq, const trace::Event &event,
+               std::span<const std::byte> wide_values);
     // `ordering`: an order rule asks for what the fence guarantees.
-    void fence(std::uint64_t seq, const trace::Event &event, const FenceResult &result, bool ordering);
+    void fence(std::uint64_t seq, const trace::Event &event, const FenceResult &result,
+               bool ordering);
     void marker(const trace::MarkerRow &row, const trace::Event &event);
     // After the last event.
     void finish(std::uint64_t seq, bool recording_ended);
@@ -39,7 +42,8 @@ public:
     const std::vector<Epoch> &operations() const { return operations_; }
     bool belongs(const Epoch &epoch, const trace::Event &event) const
     {
-        return code_.address_space(event.site) == epoch.process && (epoch.process != 0 || event.vcpu == epoch.vcpu);
+        return code_.address_space(event.site) == epoch.process &&
+               (epoch.process != 0 || event.vcpu == epoch.vcpu);
     }
     // Whether the code that executes an event is in a transaction of a table.
     bool in_transaction(const trace::Event &event) const;
@@ -85,7 +89,8 @@ private:
         return std::uint64_t{code_.root(event.site, event.stack)} << 16 | event.vcpu;
     }
     void add_table(const TransactionTable &table);
-    void follow(Table &table, std::uint64_t seq, const trace::Event &event, std::span<const std::byte> wide_values);
+    void follow(Table &table, std::uint64_t seq, const trace::Event &event,
+                std::span<const std::byte> wide_values);
     void note_log_entry(OpenTransaction &open, std::uint64_t seq, const trace::Event &event,
                         std::span<const std::byte> wide_values);
     void add_write(Epoch &epoch, std::uint64_t seq, const trace::Event &event);

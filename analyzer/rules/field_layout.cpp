@@ -13,7 +13,8 @@
 
 namespace fencepost::rules {
 
-// One program's types. Debug information is not trusted: what cannot be read is as if it were not there.
+// One program's types. Debug information is not trusted: what cannot be read is as if it were not
+// there.
 class DwarfReader {
 public:
     DwarfReader(const std::string &file, std::map<std::string, FieldLayouts::Struct> &structs)
@@ -32,12 +33,14 @@ public:
     bool is_open() const { return static_cast<bool>(fd_); }
     bool has_types() const { return dwarf_ != nullptr; }
 
-    // Of the struct, typedef or global variable with that name; a variable may be a pointer to a struct.
+    // Of the struct, typedef or global variable with that name; a variable may be a pointer to a
+    // struct.
     std::optional<std::string> find(const std::string &name)
     {
         Dwarf_Off next = 0;
         size_t header = 0;
-        for (Dwarf_Off at = 0; dwarf_nextcu(dwarf_, at, &next, &header, nullptr, nullptr, nullptr) == 0; at = next) {
+        for (Dwarf_Off at = 0;
+             dwarf_nextcu(dwarf_, at, &next, &header, nullptr, nullptr, nullptr) == 0; at = next) {
             Dwarf_Die unit;
             Dwarf_Die die;
             if (!dwarf_offdie(dwarf_, at + header, &unit) || dwarf_child(&unit, &die) != 0)
@@ -66,12 +69,14 @@ private:
     {
         Dwarf_Attribute attribute;
         Dwarf_Die type;
-        if (!dwarf_attr_integrate(&die, DW_AT_type, &attribute) || !dwarf_formref_die(&attribute, &type))
+        if (!dwarf_attr_integrate(&die, DW_AT_type, &attribute) ||
+            !dwarf_formref_die(&attribute, &type))
             return std::nullopt;
         return type;
     }
 
-    // The struct behind typedefs and qualifiers, and behind one pointer if asked; empty = it is none.
+    // The struct behind typedefs and qualifiers, and behind one pointer if asked; empty = it is
+    // none.
     std::string struct_of(Dwarf_Die &die, bool through_pointer, int depth)
     {
         std::optional<Dwarf_Die> type = type_of(die);
@@ -101,7 +106,9 @@ private:
     {
         const char *name = dwarf_diename(&die);
         const std::string key =
-            fmt::format("{} of {}", name ? fmt::format("struct {}", name) : fmt::format("the type at 0x{:x}", dwarf_dieoffset(&die)),
+            fmt::format("{} of {}",
+                        name ? fmt::format("struct {}", name)
+                             : fmt::format("the type at 0x{:x}", dwarf_dieoffset(&die)),
                         file_);
         if (depth >= kMostDepth || structs_.contains(key))
             return key;
@@ -130,7 +137,8 @@ private:
                 continue;
             const char *name = dwarf_diename(&member);
             if (name)
-                into.fields.push_back({name, base + offset, size, struct_of(member, false, depth + 1)});
+                into.fields.push_back(
+                    {name, base + offset, size, struct_of(member, false, depth + 1)});
             else
                 add_fields(*type, base + offset, depth + 1, into); // its fields are the outer one's
         } while (dwarf_siblingof(&member, &member) == 0);
@@ -155,16 +163,19 @@ FieldLayouts::FieldLayouts(const std::vector<FieldSource> &sources)
             source.line.refuse("{} has no debug information: build it with -g", source.file);
         const std::optional<std::string> key = reader->find(source.type);
         if (!key)
-            source.line.refuse("{} has no struct, and no global variable of a struct, '{}'", source.file, source.type);
+            source.line.refuse("{} has no struct, and no global variable of a struct, '{}'",
+                               source.file, source.type);
         types_[source.range] = *key;
     }
 }
 
-FieldPlace FieldLayouts::place(const std::string &range, const std::vector<std::string> &fields, const TextLine &line) const
+FieldPlace FieldLayouts::place(const std::string &range, const std::vector<std::string> &fields,
+                               const TextLine &line) const
 {
     const auto type = types_.find(range);
     if (type == types_.end())
-        line.refuse("the fields of '{}' are not known; say: struct {} TYPE in PROGRAM", range, range);
+        line.refuse("the fields of '{}' are not known; say: struct {} TYPE in PROGRAM", range,
+                    range);
     FieldPlace place;
     std::string key = type->second;
     for (const std::string &name : fields) {
@@ -175,7 +186,8 @@ FieldPlace FieldLayouts::place(const std::string &range, const std::vector<std::
                 if (one.name == name)
                     field = &one;
         if (!field)
-            line.refuse("there is no field '{}' in {}", name, key.empty() ? "what is no struct" : key);
+            line.refuse("there is no field '{}' in {}", name,
+                        key.empty() ? "what is no struct" : key);
         place.offset += field->offset;
         place.size = field->size;
         key = field->type;

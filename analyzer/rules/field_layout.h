@@ -31,7 +31,8 @@ public:
 
     bool knows(const std::string &range) const { return types_.contains(range); }
     // `line` is where the user asked; a field that is not there is an Error(usage) with its place.
-    FieldPlace place(const std::string &range, const std::vector<std::string> &fields, const TextLine &line) const;
+    FieldPlace place(const std::string &range, const std::vector<std::string> &fields,
+                     const TextLine &line) const;
 
 private:
     struct Field {

@@ -22,7 +22,8 @@ constexpr std::size_t kMostLines = 8;
 
 void add_line(Draft &draft, std::uint64_t line)
 {
-    if (line == FindingList::kNoLine || std::find(draft.lines.begin(), draft.lines.end(), line) != draft.lines.end())
+    if (line == FindingList::kNoLine ||
+        std::find(draft.lines.begin(), draft.lines.end(), line) != draft.lines.end())
         return;
     if (draft.lines.size() < kMostLines)
         draft.lines.push_back(line);
@@ -52,12 +53,18 @@ std::string stable_id(const RuleFinding &finding)
 
 } // namespace
 
-Draft *FindingList::hit(const RuleInfo &rule, findings::Severity severity, const Origin &at, std::uint64_t line)
+Draft *FindingList::hit(const RuleInfo &rule, findings::Severity severity, const Origin &at,
+                        std::uint64_t line)
 {
-    const auto [known, added] = index_.emplace(Key{&rule, at.site, code_.without_recursion(at.stack)},
-                                              static_cast<std::uint32_t>(drafts_.size()));
+    const auto [known, added] =
+        index_.emplace(Key{&rule, at.site, code_.without_recursion(at.stack)},
+                       static_cast<std::uint32_t>(drafts_.size()));
     if (added)
-        drafts_.push_back({.rule = &rule, .severity = severity, .at = at, .first_seq = at.seq, .last_seq = at.seq});
+        drafts_.push_back({.rule = &rule,
+                           .severity = severity,
+                           .at = at,
+                           .first_seq = at.seq,
+                           .last_seq = at.seq});
     Draft &draft = drafts_[known->second];
     ++draft.count;
     draft.first_seq = std::min(draft.first_seq, at.seq);
@@ -74,11 +81,13 @@ Draft *FindingList::hit(const RuleInfo &rule, findings::Severity severity, const
 
 void FindingList::drop_if(const RuleInfo &rule, const std::function<bool(const Draft &)> &is_none)
 {
-    std::erase_if(drafts_, [&](const Draft &draft) { return draft.rule == &rule && is_none(draft); });
+    std::erase_if(drafts_,
+                  [&](const Draft &draft) { return draft.rule == &rule && is_none(draft); });
     index_.clear();
     for (std::size_t i = 0; i < drafts_.size(); ++i)
-        index_.emplace(Key{drafts_[i].rule, drafts_[i].at.site, code_.without_recursion(drafts_[i].at.stack)},
-                       static_cast<std::uint32_t>(i));
+        index_.emplace(
+            Key{drafts_[i].rule, drafts_[i].at.site, code_.without_recursion(drafts_[i].at.stack)},
+            static_cast<std::uint32_t>(i));
 }
 
 std::vector<RuleFinding> FindingList::name_all()
@@ -112,7 +121,8 @@ std::vector<RuleFinding> FindingList::name_all()
     const auto order = [](const RuleFinding &f) {
         return std::tuple(f.severity, f.first_seq, std::string_view(f.rule), f.place.code.offset);
     };
-    std::sort(result.begin(), result.end(), [&](const auto &a, const auto &b) { return order(a) < order(b); });
+    std::sort(result.begin(), result.end(),
+              [&](const auto &a, const auto &b) { return order(a) < order(b); });
     // Several sites of one function can have one name: they are numbered.
     std::map<std::string, unsigned> times;
     for (RuleFinding &finding : result)

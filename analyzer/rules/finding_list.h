@@ -42,9 +42,10 @@ public:
 
     static constexpr std::uint64_t kNoLine = UINT64_MAX;
 
-    // Counts one occurrence. Returns the finding when the rule must say what it is: it is new, or has
-    // turned out to be worse than it was.
-    Draft *hit(const RuleInfo &rule, findings::Severity severity, const Origin &at, std::uint64_t line = kNoLine);
+    // Counts one occurrence. Returns the finding when the rule must say what it is: it is new, or
+    // has turned out to be worse than it was.
+    Draft *hit(const RuleInfo &rule, findings::Severity severity, const Origin &at,
+               std::uint64_t line = kNoLine);
     // Takes out findings of a rule that have turned out to be none.
     void drop_if(const RuleInfo &rule, const std::function<bool(const Draft &)> &is_none);
 

@@ -10,8 +10,10 @@ namespace {
 class FlushAfterNt : public Rule {
 public:
     static constexpr RuleInfo kInfo = {
-        "flush-after-nt", "a flush of a line that only non-temporal stores have written since its last flush",
-        Severity::performance, "certain: non-temporal stores are not in the cache, they need a fence and no flush",
+        "flush-after-nt",
+        "a flush of a line that only non-temporal stores have written since its last flush",
+        Severity::performance,
+        "certain: non-temporal stores are not in the cache, they need a fence and no flush",
         "suppress it for the function that flushes, or for its callers"};
     using Rule::Rule;
     const RuleInfo &info() const override { return kInfo; }
@@ -21,7 +23,8 @@ public:
     {
         if (seen.result.effect != FlushEffect::after_nt)
             return;
-        Draft *draft = context_.findings.hit(kInfo, Severity::performance, {seen.seq, seen.event.site, seen.event.stack},
+        Draft *draft = context_.findings.hit(kInfo, Severity::performance,
+                                             {seen.seq, seen.event.site, seen.event.stack},
                                              seen.event.first_line());
         if (!draft)
             return;

@@ -13,9 +13,11 @@ namespace {
 class FlushNothing : public Rule {
 public:
     static constexpr RuleInfo kInfo = {
-        "flush-nothing", "a flush of a line that the run never wrote before, or of memory that is not PM",
+        "flush-nothing",
+        "a flush of a line that the run never wrote before, or of memory that is not PM",
         Severity::performance,
-        "certain for this run; flushes of other memory by kernel code that has nothing to do with PM are left out",
+        "certain for this run; flushes of other memory by kernel code that has nothing to do with "
+        "PM are left out",
         "suppress it for the function that flushes, or for its callers"};
     using Rule::Rule;
     const RuleInfo &info() const override { return kInfo; }
@@ -25,7 +27,8 @@ public:
     {
         if (seen.result.effect != FlushEffect::never_written)
             return;
-        Draft *draft = context_.findings.hit(kInfo, Severity::performance, {seen.seq, seen.event.site, seen.event.stack},
+        Draft *draft = context_.findings.hit(kInfo, Severity::performance,
+                                             {seen.seq, seen.event.site, seen.event.stack},
                                              seen.event.first_line());
         if (!draft)
             return;
@@ -38,11 +41,13 @@ public:
     {
         for (const trace::SiteRow &row : context_.code.sites()) {
             const std::uint64_t times = row.counts.volatile_flushes;
-            const bool of_pm_code = row.site.privilege == trace::Privilege::user || context_.code.works_on_pm(row.site.id, 0);
+            const bool of_pm_code = row.site.privilege == trace::Privilege::user ||
+                                    context_.code.works_on_pm(row.site.id, 0);
             if (times == 0 || !of_pm_code)
                 continue;
             // A stack of its own, so that it does not merge with flushes of PM by the same site.
-            Draft *draft = context_.findings.hit(kInfo, Severity::performance, {0, row.site.id, UINT32_MAX});
+            Draft *draft =
+                context_.findings.hit(kInfo, Severity::performance, {0, row.site.id, UINT32_MAX});
             if (!draft)
                 continue;
             draft->count = times;

@@ -148,8 +148,8 @@ std::uint8_t LineTable::covered_by(const LineState &line, std::uint64_t flush_se
     return units;
 }
 
-// The units that a fence of `vcpu` guarantees because of their non-temporal stores. One over a cached store brings
-// that store with it, and so all cached ones before it.
+// The units that a fence of `vcpu` guarantees because of their non-temporal stores. One over a
+// cached store brings that store with it, and so all cached ones before it.
 std::uint8_t LineTable::settle_nt(const LineState &line, std::uint16_t vcpu)
 {
     std::uint8_t units = 0;
@@ -188,7 +188,8 @@ void LineTable::settle_all_cached()
 void LineTable::note_flush(std::uint64_t seq, std::uint16_t number, LineState &line)
 {
     Vcpu &vcpu = vcpu_of(number);
-    const bool again = line.flush_seq != 0 && line.flush_vcpu == number && line.flush_entry < vcpu.flushes.size() &&
+    const bool again = line.flush_seq != 0 && line.flush_vcpu == number &&
+                       line.flush_entry < vcpu.flushes.size() &&
                        vcpu.flushes[line.flush_entry].line == line.line;
     line.flush_seq = seq;
     line.flushed = line.cached;
@@ -229,7 +230,8 @@ FlushResult LineTable::flush(std::uint64_t seq, const trace::Event &event)
         result.effect = FlushEffect::useful;
     } else if (line && line->cached) {
         // Another vCPU's flush waits for that vCPU's fence: this one may be the one that counts.
-        result.effect = line->flush_vcpu == event.vcpu ? FlushEffect::repeated : FlushEffect::useful;
+        result.effect =
+            line->flush_vcpu == event.vcpu ? FlushEffect::repeated : FlushEffect::useful;
     } else if (!(page->written & bit)) {
         result.effect = FlushEffect::never_written;
     } else if ((page->nt_since_flush & bit) && !(page->cached_since_flush & bit)) {
@@ -245,7 +247,8 @@ FlushResult LineTable::flush(std::uint64_t seq, const trace::Event &event)
         result.effect = FlushEffect::clean;
     }
     if (flushed_before &&
-        (result.effect == FlushEffect::repeated || result.effect == FlushEffect::clean || result.effect == FlushEffect::never_written)) {
+        (result.effect == FlushEffect::repeated || result.effect == FlushEffect::clean ||
+         result.effect == FlushEffect::never_written)) {
         result.has_other = true;
         result.other = record;
     }
@@ -279,13 +282,15 @@ void LineTable::prune(std::uint16_t number)
         const LineState *line = find(flush.line);
         return !line || !line->cached;
     });
-    std::sort(vcpu.flushes.begin(), vcpu.flushes.end(),
-              [](const Flush &a, const Flush &b) { return a.line != b.line ? a.line < b.line : a.seq > b.seq; });
+    std::sort(vcpu.flushes.begin(), vcpu.flushes.end(), [](const Flush &a, const Flush &b) {
+        return a.line != b.line ? a.line < b.line : a.seq > b.seq;
+    });
     vcpu.flushes.erase(std::unique(vcpu.flushes.begin(), vcpu.flushes.end(),
                                    [](const Flush &a, const Flush &b) { return a.line == b.line; }),
                        vcpu.flushes.end());
     std::sort(vcpu.nt_slots.begin(), vcpu.nt_slots.end());
-    vcpu.nt_slots.erase(std::unique(vcpu.nt_slots.begin(), vcpu.nt_slots.end()), vcpu.nt_slots.end());
+    vcpu.nt_slots.erase(std::unique(vcpu.nt_slots.begin(), vcpu.nt_slots.end()),
+                        vcpu.nt_slots.end());
     std::erase_if(vcpu.nt_slots, [this, number](std::uint32_t slot) {
         if (!slots_[slot].in_use)
             slots_[slot].nt_listed &= ~listed_bit(number);

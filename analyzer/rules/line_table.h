@@ -23,9 +23,10 @@ struct Origin {
     trace::StackId stack = 0;
 };
 
-// A line in flight. Pieces of a unit persist in order (docs/explanation/persistence-model.md), so a unit is in
-// flight exactly while its last write is: that write is all that is kept, and memory does not grow with a line that
-// is written over and over. A property test compares this table with the model.
+// A line in flight. Pieces of a unit persist in order (docs/explanation/persistence-model.md), so a
+// unit is in flight exactly while its last write is: that write is all that is kept, and memory
+// does not grow with a line that is written over and over. A property test compares this table with
+// the model.
 struct LineState {
     std::uint64_t line = 0;
     std::uint8_t cached = 0;      // units whose last write is a cached store
@@ -121,7 +122,8 @@ private:
     struct Page {
         std::uint64_t written = 0;
         std::uint64_t flushed = 0;
-        std::uint64_t cached_since_flush = 0; // bits: written by a cached store since the last flush
+        std::uint64_t cached_since_flush =
+            0; // bits: written by a cached store since the last flush
         std::uint64_t nt_since_flush = 0;
         std::uint32_t flush_block = 0; // index of last flushes; 0 = none
         std::array<std::uint32_t, kPageLines> slot = {};
@@ -178,8 +180,8 @@ private:
     std::uint32_t slot_for_store(std::uint64_t line, bool nt, std::uint8_t units);
     void list_nt(std::uint16_t vcpu, std::uint32_t slot, std::uint64_t listed);
     template <typename Overwritten>
-    void store_part(std::uint64_t seq, const trace::Event &event, std::uint64_t line, std::uint64_t bytes, unsigned first,
-                    unsigned last, Overwritten &overwritten);
+    void store_part(std::uint64_t seq, const trace::Event &event, std::uint64_t line,
+                    std::uint64_t bytes, unsigned first, unsigned last, Overwritten &overwritten);
 
     bool eadr_;
     std::vector<RegionPages> regions_;
@@ -214,7 +216,8 @@ void LineTable::store(std::uint64_t seq, const trace::Event &event, Overwritten 
     store_part(seq, event, line, bytes_from(offset, head), offset / trace::kUnitBytes,
                (offset + head - 1) / trace::kUnitBytes, overwritten);
     if (const unsigned rest = event.size - head)
-        store_part(seq, event, line + 1, bytes_from(0, rest), 0, (rest - 1) / trace::kUnitBytes, overwritten);
+        store_part(seq, event, line + 1, bytes_from(0, rest), 0, (rest - 1) / trace::kUnitBytes,
+                   overwritten);
 }
 
 // The line's slot, made if it has none; kNoSlot: there is nothing to keep.
@@ -245,8 +248,9 @@ inline std::uint32_t LineTable::slot_for_store(std::uint64_t line, bool nt, std:
 }
 
 template <typename Overwritten>
-inline void LineTable::store_part(std::uint64_t seq, const trace::Event &event, std::uint64_t line, std::uint64_t bytes,
-                                  unsigned first, unsigned last, Overwritten &overwritten)
+inline void LineTable::store_part(std::uint64_t seq, const trace::Event &event, std::uint64_t line,
+                                  std::uint64_t bytes, unsigned first, unsigned last,
+                                  Overwritten &overwritten)
 {
     const bool nt = event.kind == trace::EventKind::nt_store;
     const auto units = static_cast<std::uint8_t>((2u << last) - (1u << first));
@@ -270,7 +274,8 @@ inline void LineTable::store_part(std::uint64_t seq, const trace::Event &event, 
             state.cached &= others;
         }
         state.nt |= units;
-        if (const std::uint64_t listed = listed_bit(event.vcpu); !(state.nt_listed & listed) || listed == 0)
+        if (const std::uint64_t listed = listed_bit(event.vcpu);
+            !(state.nt_listed & listed) || listed == 0)
             list_nt(event.vcpu, slot, listed);
     } else {
         state.cached |= units;
@@ -317,7 +322,8 @@ template <typename Settled> FenceResult LineTable::fence(std::uint16_t number, S
     vcpu.flushes.clear();
     for (const std::uint32_t slot : vcpu.nt_slots) {
         LineState &line = slots_[slot];
-        const bool alone = line.nt_listed == listed_bit(number) && line.nt_listed != 0 && line.over_cached == 0;
+        const bool alone =
+            line.nt_listed == listed_bit(number) && line.nt_listed != 0 && line.over_cached == 0;
         line.nt_listed &= ~listed_bit(number);
         if (line.in_use && line.nt)
             settle(line, alone ? line.nt : settle_nt(line, number));

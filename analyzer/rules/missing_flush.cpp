@@ -12,10 +12,13 @@ namespace {
 class MissingFlush : public Rule {
 public:
     static constexpr RuleInfo kInfo = {
-        "missing-flush", "a store was not flushed by the end of the run, or of an operation that must be durable",
+        "missing-flush",
+        "a store was not flushed by the end of the run, or of an operation that must be durable",
         Severity::bug,
-        "certain that the bytes can be lost; that this matters is inferred: the same line is flushed elsewhere in the run",
-        "suppress it for the function that stores; data that need not survive belongs into lines of its own"};
+        "certain that the bytes can be lost; that this matters is inferred: the same line is "
+        "flushed elsewhere in the run",
+        "suppress it for the function that stores; data that need not survive belongs into lines "
+        "of its own"};
     using Rule::Rule;
     const RuleInfo &info() const override { return kInfo; }
     Wants wants() const override { return context_.settings.eadr() ? 0 : kInFlight; }
@@ -27,14 +30,18 @@ public:
             return;
         if (!seen.operation && !context_.lines.ever_flushed(seen.line.line))
             return; // transient-data
-        Draft *draft = context_.findings.hit(kInfo, Severity::bug, seen.line.writes[seen.unit].origin(), seen.line.line);
+        Draft *draft = context_.findings.hit(kInfo, Severity::bug,
+                                             seen.line.writes[seen.unit].origin(), seen.line.line);
         if (!draft)
             return;
-        draft->message = fmt::format("a store was not flushed by the end of {}",
-                                     seen.operation ? fmt::format("operation {}", seen.operation->number) : "the run");
+        draft->message = fmt::format(
+            "a store was not flushed by the end of {}",
+            seen.operation ? fmt::format("operation {}", seen.operation->number) : "the run");
         draft->fix = durability_of(context_, seen.line, seen.unit).fix;
         if (const Origin *flush = context_.lines.last_flush(seen.line.line)) {
-            draft->other_role = flush->seq < draft->at.seq ? "last flush of the line, before the store" : "flush of the line";
+            draft->other_role = flush->seq < draft->at.seq
+                                    ? "last flush of the line, before the store"
+                                    : "flush of the line";
             draft->other = *flush;
         }
     }

@@ -40,11 +40,14 @@ RangeReference parse_reference(const TextLine &line, const std::string &word)
     reference.name = all.substr(0, dot);
     while (dot != std::string::npos) {
         const std::size_t next = all.find('.', dot + 1);
-        reference.fields.push_back(all.substr(dot + 1, next == std::string::npos ? next : next - dot - 1));
+        reference.fields.push_back(
+            all.substr(dot + 1, next == std::string::npos ? next : next - dot - 1));
         dot = next;
     }
     if (reference.name.empty())
-        line.refuse("'{}' has no name: a range is NAME, NAME.FIELD, NAME+OFFSET:SIZE or REGION+OFFSET:SIZE", word);
+        line.refuse(
+            "'{}' has no name: a range is NAME, NAME.FIELD, NAME+OFFSET:SIZE or REGION+OFFSET:SIZE",
+            word);
     return reference;
 }
 
@@ -78,7 +81,8 @@ OrderFile parse_order_file(const std::vector<TextLine> &lines)
 }
 
 OrderRanges::OrderRanges(OrderFile file, const trace::TraceReader &reader)
-    : rules_(std::move(file.rules)), bound_(rules_.size()), layouts_(file.types), regions_(reader.regions())
+    : rules_(std::move(file.rules)), bound_(rules_.size()), layouts_(file.types),
+      regions_(reader.regions())
 {
     if (!rules_.empty()) {
         check_names(reader);
@@ -88,7 +92,8 @@ OrderRanges::OrderRanges(OrderFile file, const trace::TraceReader &reader)
 
 bool OrderRanges::asks_for_operations() const
 {
-    return std::any_of(rules_.begin(), rules_.end(), [](const OrderRule &rule) { return !rule.operation.empty(); });
+    return std::any_of(rules_.begin(), rules_.end(),
+                       [](const OrderRule &rule) { return !rule.operation.empty(); });
 }
 
 void OrderRanges::check_names(const trace::TraceReader &reader) const
@@ -110,18 +115,18 @@ void OrderRanges::check_names(const trace::TraceReader &reader) const
         known += (known.empty() ? "" : ", ") + region.name;
     for (const OrderRule &rule : rules_) {
         for (const RangeReference *reference : {&rule.first, &rule.second}) {
-            const bool region = std::any_of(regions_.begin(), regions_.end(), [&](const trace::Region &one) {
-                return one.name == reference->name;
-            });
+            const bool region =
+                std::any_of(regions_.begin(), regions_.end(),
+                            [&](const trace::Region &one) { return one.name == reference->name; });
             if (!names.contains(reference->name) && !region)
                 rule.line.refuse("the trace has no range '{}'; it has {}", reference->name,
                                  known.empty() ? "none" : known);
             if (!reference->fields.empty())
                 layouts_.place(reference->name, reference->fields, rule.line);
         }
-        if (!rule.operation.empty() && std::none_of(operations.begin(), operations.end(), [&](const std::string &one) {
-                return matches_glob(rule.operation, one);
-            }))
+        if (!rule.operation.empty() &&
+            std::none_of(operations.begin(), operations.end(),
+                         [&](const std::string &one) { return matches_glob(rule.operation, one); }))
             rule.line.refuse("the trace has no operation '{}'", rule.operation);
     }
 }
@@ -133,10 +138,12 @@ void OrderRanges::bind_regions(const trace::TraceReader &)
             for (const trace::Region &region : regions_) {
                 if (region.name != reference.name)
                     continue;
-                const std::uint64_t size = reference.size.value_or(region.size - std::min(region.size, reference.offset));
-                if (reference.offset > region.size || size > region.size - reference.offset || size == 0)
-                    rules_[i].line.refuse("'{}' is not inside {}, which has {} bytes", reference.text, region.name,
-                                          region.size);
+                const std::uint64_t size =
+                    reference.size.value_or(region.size - std::min(region.size, reference.offset));
+                if (reference.offset > region.size || size > region.size - reference.offset ||
+                    size == 0)
+                    rules_[i].line.refuse("'{}' is not inside {}, which has {} bytes",
+                                          reference.text, region.name, region.size);
                 into = {{region.base + reference.offset, size}};
             }
         };
@@ -145,9 +152,10 @@ void OrderRanges::bind_regions(const trace::TraceReader &)
     }
 }
 
-// A range marker's arguments: its address and size as the program sees them, then where that is in PM, as pairs of
-// address and size. Traces made by hand have the first pair only.
-std::vector<OrderRanges::Part> OrderRanges::parts_of(const RangeReference &reference, const trace::Marker &marker) const
+// A range marker's arguments: its address and size as the program sees them, then where that is in
+// PM, as pairs of address and size. Traces made by hand have the first pair only.
+std::vector<OrderRanges::Part> OrderRanges::parts_of(const RangeReference &reference,
+                                                     const trace::Marker &marker) const
 {
     const std::vector<std::uint64_t> &numbers = marker.arguments;
     if (numbers.size() < 2)
@@ -168,7 +176,8 @@ std::vector<OrderRanges::Part> OrderRanges::parts_of(const RangeReference &refer
             const std::uint64_t skip = offset - at;
             const std::uint64_t count = std::min(left, numbers[i + 1] - skip);
             const std::uint64_t address = numbers[i] + skip;
-            if (std::any_of(regions_.begin(), regions_.end(), [&](const trace::Region &r) { return r.contains(address); }))
+            if (std::any_of(regions_.begin(), regions_.end(),
+                            [&](const trace::Region &r) { return r.contains(address); }))
                 parts.push_back({address, count});
             offset += count;
             left -= count;
@@ -186,8 +195,9 @@ void OrderRanges::bind(const trace::MarkerRow &row)
                 return;
             into = parts_of(reference, row.marker);
             if (into.empty())
-                statements_.push_back(fmt::format("event {}: the range '{}' has no byte in PM; '{}' says nothing from here on",
-                                                  row.seq, reference.text, rules_[i].text));
+                statements_.push_back(fmt::format(
+                    "event {}: the range '{}' has no byte in PM; '{}' says nothing from here on",
+                    row.seq, reference.text, rules_[i].text));
         };
         bind_one(rules_[i].first, bound_[i].first);
         bind_one(rules_[i].second, bound_[i].second);
@@ -198,9 +208,11 @@ bool OrderRanges::holds_in(const OrderRule &rule, const EpochTracker &epochs) co
 {
     if (rule.operation.empty())
         return true;
-    return std::any_of(epochs.operations().begin(), epochs.operations().end(), [&](const Epoch &operation) {
-        return std::to_string(operation.number) == rule.operation || matches_glob(rule.operation, operation.text);
-    });
+    return std::any_of(epochs.operations().begin(), epochs.operations().end(),
+                       [&](const Epoch &operation) {
+                           return std::to_string(operation.number) == rule.operation ||
+                                  matches_glob(rule.operation, operation.text);
+                       });
 }
 
 void OrderRanges::for_each_violation(const trace::Event &store, const LineTable &lines,
@@ -209,8 +221,9 @@ void OrderRanges::for_each_violation(const trace::Event &store, const LineTable 
 {
     for (std::size_t i = 0; i < rules_.size(); ++i) {
         const Bound &bound = bound_[i];
-        const bool hits = std::any_of(bound.second.begin(), bound.second.end(),
-                                      [&](const Part &part) { return part.overlaps(store.address, store.size); });
+        const bool hits =
+            std::any_of(bound.second.begin(), bound.second.end(),
+                        [&](const Part &part) { return part.overlaps(store.address, store.size); });
         if (!hits || !holds_in(rules_[i], epochs))
             continue;
         const std::int64_t strand = epochs.strand(store);
@@ -218,11 +231,13 @@ void OrderRanges::for_each_violation(const trace::Event &store, const LineTable 
             const std::uint64_t last = (part.address + part.size - 1) / trace::kLineBytes;
             for (std::uint64_t line = part.address / trace::kLineBytes; line <= last; ++line) {
                 const LineState *state = lines.find(line);
-                const std::uint64_t bytes = state ? state->bytes & bytes_in_line(line, part.address, part.size) : 0;
+                const std::uint64_t bytes =
+                    state ? state->bytes & bytes_in_line(line, part.address, part.size) : 0;
                 const auto note = strands_.find(line);
                 const bool other_strand = note != strands_.end() && note->second.written != strand;
                 if (bytes == 0) {
-                    if (other_strand && note->second.is_settled && note->second.settled != note->second.written)
+                    if (other_strand && note->second.is_settled &&
+                        note->second.settled != note->second.written)
                         visit({.rule = rules_[i],
                                .first = note->second.origin,
                                .line = line,
@@ -232,7 +247,8 @@ void OrderRanges::for_each_violation(const trace::Event &store, const LineTable 
                                .second_strand = strand});
                     continue;
                 }
-                const auto unit = static_cast<unsigned>(std::countr_zero(bytes)) / trace::kUnitBytes;
+                const auto unit =
+                    static_cast<unsigned>(std::countr_zero(bytes)) / trace::kUnitBytes;
                 const bool cached = state->cached >> unit & 1;
                 // Cached stores to one line persist in their order.
                 if (cached && store.kind == trace::EventKind::store && store.first_line() == line &&

@@ -66,7 +66,8 @@ public:
     void bind(const trace::MarkerRow &row);
     // Rules that a store breaks; before it is applied.
     void for_each_violation(const trace::Event &store, const LineTable &lines,
-                            const EpochTracker &epochs, const std::function<void(const OrderViolation &)> &visit) const;
+                            const EpochTracker &epochs,
+                            const std::function<void(const OrderViolation &)> &visit) const;
     // For strands: who wrote a range last and whose fence guaranteed it.
     void note_store(std::uint64_t seq, const trace::Event &store, std::int64_t strand);
     void note_settled(std::uint64_t line, std::int64_t strand);
@@ -79,7 +80,10 @@ private:
     struct Part {
         std::uint64_t address;
         std::uint64_t size;
-        bool overlaps(std::uint64_t at, std::uint64_t bytes) const { return at < address + size && address < at + bytes; }
+        bool overlaps(std::uint64_t at, std::uint64_t bytes) const
+        {
+            return at < address + size && address < at + bytes;
+        }
     };
     struct Bound {
         std::vector<Part> first;

@@ -12,14 +12,19 @@ namespace {
 class RedundantEpochFence : public Rule {
 public:
     static constexpr RuleInfo kInfo = {
-        "redundant-epoch-fence", "an epoch by markers had more than one fence that guaranteed something",
+        "redundant-epoch-fence",
+        "an epoch by markers had more than one fence that guaranteed something",
         Severity::performance,
-        "certain if nothing inside of an epoch has to be ordered, which is what an epoch says. A fence that an order rule "
+        "certain if nothing inside of an epoch has to be ordered, which is what an epoch says. A "
+        "fence that an order rule "
         "asks for is left out, and so are transactions of libraries, which order their log",
         "suppress it for the function that fences, or end the epoch where order is needed"};
     using Rule::Rule;
     const RuleInfo &info() const override { return kInfo; }
-    Wants wants() const override { return context_.settings.persistency == Persistency::strict ? 0 : kEpochs; }
+    Wants wants() const override
+    {
+        return context_.settings.persistency == Persistency::strict ? 0 : kEpochs;
+    }
 
     void epoch_end(const Epoch &epoch) override
     {
@@ -29,8 +34,9 @@ public:
             Draft *draft = context_.findings.hit(kInfo, Severity::performance, epoch.fences[i]);
             if (!draft)
                 continue;
-            draft->message = fmt::format("epoch {} (events {} to {}) has {} fences and needs one", epoch.number,
-                                         epoch.first_seq, epoch.last_seq, epoch.fences.size());
+            draft->message =
+                fmt::format("epoch {} (events {} to {}) has {} fences and needs one", epoch.number,
+                            epoch.first_seq, epoch.last_seq, epoch.fences.size());
             draft->fix = "no fence here; the last one of the epoch is enough";
             draft->other_role = "last fence of the epoch";
             draft->other = epoch.fences.back();

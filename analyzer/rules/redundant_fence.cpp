@@ -13,9 +13,11 @@ namespace {
 class RedundantFence : public Rule {
 public:
     static constexpr RuleInfo kInfo = {
-        "redundant-fence", "a fence with no flush and no non-temporal store of its vCPU since the fence before",
+        "redundant-fence",
+        "a fence with no flush and no non-temporal store of its vCPU since the fence before",
         Severity::performance,
-        "certain that it guarantees nothing; it may order other memory. Fences of code that has nothing to do with PM in "
+        "certain that it guarantees nothing; it may order other memory. Fences of code that has "
+        "nothing to do with PM in "
         "this run are left out",
         "suppress it for the function that fences, or for its callers"};
     using Rule::Rule;
@@ -24,13 +26,15 @@ public:
 
     void fence(const FenceSeen &seen) override
     {
-        const bool useful = seen.result.nt_stores != 0 || (seen.result.flushes != 0 && !context_.settings.eadr());
+        const bool useful =
+            seen.result.nt_stores != 0 || (seen.result.flushes != 0 && !context_.settings.eadr());
         if (useful) {
             if (seen.event.site >= useful_.size())
                 useful_.resize(seen.event.site + 1u);
             useful_[seen.event.site] = true;
-        } else if (Draft *draft = context_.findings.hit(kInfo, Severity::performance,
-                                                        {seen.seq, seen.event.site, seen.event.stack})) {
+        } else if (Draft *draft =
+                       context_.findings.hit(kInfo, Severity::performance,
+                                             {seen.seq, seen.event.site, seen.event.stack})) {
             draft->message = "a fence has nothing to wait for";
             draft->fix = "no fence here";
             if (seen.event.vcpu < last_.size() && last_[seen.event.vcpu].valid) {

@@ -15,8 +15,10 @@ namespace {
 class RedundantLog : public Rule {
 public:
     static constexpr RuleInfo kInfo = {
-        "redundant-log", "a transaction logged bytes that it had logged before", Severity::performance,
-        "as certain as the table's way to recognise log entries. libpmemobj skips what is in its log already, so a second "
+        "redundant-log", "a transaction logged bytes that it had logged before",
+        Severity::performance,
+        "as certain as the table's way to recognise log entries. libpmemobj skips what is in its "
+        "log already, so a second "
         "pmemobj_tx_add_range() of the same range costs nothing and leaves no event",
         "suppress it for the function that logs, or for its callers"};
     using Rule::Rule;
@@ -45,12 +47,13 @@ private:
     {
         const Epoch::LogEntry &first = one.origin.seq < two.origin.seq ? one : two;
         const Epoch::LogEntry &second = one.origin.seq < two.origin.seq ? two : one;
-        Draft *draft = context_.findings.hit(kInfo, Severity::performance, second.origin, second.line);
+        Draft *draft =
+            context_.findings.hit(kInfo, Severity::performance, second.origin, second.line);
         if (!draft)
             return;
-        draft->message =
-            fmt::format("a transaction of {} logs {} bytes at 0x{:x}, and had logged {} bytes at 0x{:x} before",
-                        epoch.table->name, second.size, second.offset, first.size, first.offset);
+        draft->message = fmt::format(
+            "a transaction of {} logs {} bytes at 0x{:x}, and had logged {} bytes at 0x{:x} before",
+            epoch.table->name, second.size, second.offset, first.size, first.offset);
         draft->fix = "log it once";
         draft->other_role = "earlier entry";
         draft->other = first.origin;

@@ -39,8 +39,9 @@ inline constexpr Wants kFlushes = 8;    // flushes of a line
 inline constexpr Wants kFences = 16;    // fences that count
 inline constexpr Wants kSettled = 32;   // what a fence guarantees
 inline constexpr Wants kEpochs = 64;    // ends of epochs
-inline constexpr Wants kInFlight = 128; // what is in flight at the end of the run, or of an operation that must be durable
-inline constexpr Wants kFinish = 256;   // after the last event
+inline constexpr Wants kInFlight =
+    128; // what is in flight at the end of the run, or of an operation that must be durable
+inline constexpr Wants kFinish = 256; // after the last event
 
 struct StoreSeen {
     std::uint64_t seq;
@@ -70,7 +71,7 @@ struct FenceSeen {
 
 struct InFlightSeen {
     LineState &line;
-    unsigned unit; // of a write that has not been reported
+    unsigned unit;          // of a write that has not been reported
     const Epoch *operation; // null: the end of the run
 };
 

@@ -9,10 +9,10 @@ namespace {
 const std::vector<CatalogEntry> &catalog()
 {
     static const std::vector<CatalogEntry> entries = {
-        missing_flush(),   missing_fence(),   overwrite_in_flight(), unordered(),
-        epoch_durability(), strand_order(),   unlogged_in_tx(),      torn_store(),
-        unordered_batch(), transient_data(),  redundant_flush(),     flush_nothing(),
-        flush_after_nt(),  redundant_fence(), redundant_epoch_fence(), redundant_log(),
+        missing_flush(),    missing_fence(),   overwrite_in_flight(),   unordered(),
+        epoch_durability(), strand_order(),    unlogged_in_tx(),        torn_store(),
+        unordered_batch(),  transient_data(),  redundant_flush(),       flush_nothing(),
+        flush_after_nt(),   redundant_fence(), redundant_epoch_fence(), redundant_log(),
     };
     return entries;
 }

@@ -15,7 +15,9 @@ struct CatalogEntry {
 
 template <typename Kind> CatalogEntry catalog_entry()
 {
-    return {&Kind::kInfo, [](const RuleContext &context) -> std::unique_ptr<Rule> { return std::make_unique<Kind>(context); }};
+    return {&Kind::kInfo, [](const RuleContext &context) -> std::unique_ptr<Rule> {
+                return std::make_unique<Kind>(context);
+            }};
 }
 
 CatalogEntry missing_flush();

@@ -26,7 +26,7 @@ struct Settings {
     model::ModelKind model = model::ModelKind::adr;
     model::FenceRule fences = model::FenceRule::explicit_only;
     Persistency persistency = Persistency::epoch;
-    bool durable_operations = false; // what an operation wrote is durable when it ends
+    bool durable_operations = false;     // what an operation wrote is durable when it ends
     std::vector<std::string> rules = {}; // only these; empty: all
 
     bool eadr() const { return model == model::ModelKind::eadr; }

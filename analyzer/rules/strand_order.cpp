@@ -16,38 +16,48 @@ namespace {
 class StrandOrder : public Rule {
 public:
     static constexpr RuleInfo kInfo = {
-        "strand-order", "one strand wrote a range before another strand had persisted the one that must come first",
+        "strand-order",
+        "one strand wrote a range before another strand had persisted the one that must come first",
         Severity::bug,
-        "certain under strand persistency: strands are independent, so a fence of one orders nothing for another",
-        "choose --persistency epoch where fences order everything, or take the rule out of the order file"};
+        "certain under strand persistency: strands are independent, so a fence of one orders "
+        "nothing for another",
+        "choose --persistency epoch where fences order everything, or take the rule out of the "
+        "order file"};
     using Rule::Rule;
     const RuleInfo &info() const override { return kInfo; }
     Wants wants() const override
     {
-        return context_.settings.persistency == Persistency::strand && !context_.order.empty() ? kStores | kSettled : 0;
+        return context_.settings.persistency == Persistency::strand && !context_.order.empty()
+                   ? kStores | kSettled
+                   : 0;
     }
 
     void store(const StoreSeen &seen) override
     {
-        context_.order.for_each_violation(seen.event, context_.lines, context_.epochs, [&](const OrderViolation &found) {
-            if (!found.crosses_strands)
-                return;
-            Draft *draft = context_.findings.hit(kInfo, Severity::bug, seen.origin(), found.line);
-            if (!draft)
-                return;
-            draft->message = fmt::format(
-                "{} writes {} before {} has persisted {}{} ({}, {})", name(found.second_strand), found.rule.second.text,
-                name(found.first_strand), found.rule.first.text,
-                found.settled_elsewhere ? " by a fence of its own" : "", found.rule.text, found.rule.line.place);
-            draft->fix = fmt::format("{} in {} after the store at {}, and a join of the two before this store",
-                                     found.flushed || found.non_temporal || found.settled_elsewhere ? "a fence"
-                                                                                                    : "a flush and a fence",
-                                     name(found.first_strand), context_.code.where(found.first.site));
-            draft->other_role = "store to " + found.rule.first.text;
-            draft->other = found.first;
-            if (!found.settled_elsewhere)
-                draft->crash_seq = seen.seq + 1;
-        });
+        context_.order.for_each_violation(
+            seen.event, context_.lines, context_.epochs, [&](const OrderViolation &found) {
+                if (!found.crosses_strands)
+                    return;
+                Draft *draft =
+                    context_.findings.hit(kInfo, Severity::bug, seen.origin(), found.line);
+                if (!draft)
+                    return;
+                draft->message = fmt::format(
+                    "{} writes {} before {} has persisted {}{} ({}, {})", name(found.second_strand),
+                    found.rule.second.text, name(found.first_strand), found.rule.first.text,
+                    found.settled_elsewhere ? " by a fence of its own" : "", found.rule.text,
+                    found.rule.line.place);
+                draft->fix = fmt::format(
+                    "{} in {} after the store at {}, and a join of the two before this store",
+                    found.flushed || found.non_temporal || found.settled_elsewhere
+                        ? "a fence"
+                        : "a flush and a fence",
+                    name(found.first_strand), context_.code.where(found.first.site));
+                draft->other_role = "store to " + found.rule.first.text;
+                draft->other = found.first;
+                if (!found.settled_elsewhere)
+                    draft->crash_seq = seen.seq + 1;
+            });
         context_.order.note_store(seen.seq, seen.event, context_.epochs.strand(seen.event));
     }
 

@@ -17,17 +17,18 @@ bool matches(const Suppression &one, const findings::RuleFinding &finding)
     const auto fits = [](const std::string &glob, const std::string &text) {
         return glob.empty() || matches_glob(glob, text);
     };
-    const bool called = one.caller.empty() || std::any_of(finding.place.callers.begin(), finding.place.callers.end(),
-                                                          [&](const findings::CodePlace &caller) {
-                                                              return matches_glob(one.caller, caller.function);
-                                                          });
+    const bool called = one.caller.empty() ||
+                        std::any_of(finding.place.callers.begin(), finding.place.callers.end(),
+                                    [&](const findings::CodePlace &caller) {
+                                        return matches_glob(one.caller, caller.function);
+                                    });
     const bool within = one.within.empty() || matches_glob(one.within, code.function) ||
                         std::any_of(finding.place.callers.begin(), finding.place.callers.end(),
                                     [&](const findings::CodePlace &caller) {
                                         return matches_glob(one.within, caller.function);
                                     });
-    return within && fits(one.rule, finding.rule) && fits(one.function, code.function) && fits(one.module, code.module) &&
-           fits(one.id, finding.id) && called;
+    return within && fits(one.rule, finding.rule) && fits(one.function, code.function) &&
+           fits(one.module, code.module) && fits(one.id, finding.id) && called;
 }
 
 } // namespace
@@ -39,8 +40,10 @@ std::vector<Suppression> parse_suppressions(const std::vector<TextLine> &lines)
         Suppression one;
         one.line = line;
         one.rule = line.words[0];
-        const bool exists = std::any_of(all_rules().begin(), all_rules().end(),
-                                        [&](const RuleInfo *rule) { return matches_glob(one.rule, std::string(rule->name)); });
+        const bool exists =
+            std::any_of(all_rules().begin(), all_rules().end(), [&](const RuleInfo *rule) {
+                return matches_glob(one.rule, std::string(rule->name));
+            });
         if (!exists)
             line.refuse("there is no rule '{}'; fencepost analyze --list-rules has them", one.rule);
         for (std::size_t i = 1; i < line.words.size(); ++i) {
@@ -52,7 +55,9 @@ std::vector<Suppression> parse_suppressions(const std::vector<TextLine> &lines)
                                  : word.first == "id"     ? &one.id
                                                           : nullptr;
             if (!field || word.second.empty())
-                line.refuse("'{}' is not function=GLOB, module=GLOB, caller=GLOB, within=GLOB or id=ID", line.words[i]);
+                line.refuse(
+                    "'{}' is not function=GLOB, module=GLOB, caller=GLOB, within=GLOB or id=ID",
+                    line.words[i]);
             *field = word.second;
         }
         if (one.rule == "*" && line.words.size() == 1)
@@ -70,26 +75,30 @@ std::vector<Suppression> known_code()
 void apply_known_code(findings::RuleReport &report)
 {
     const std::vector<Suppression> known = known_code();
-    report.summary.known_code += std::erase_if(report.findings, [&](const findings::RuleFinding &finding) {
-        return std::any_of(known.begin(), known.end(), [&](const Suppression &one) { return matches(one, finding); });
-    });
+    report.summary.known_code +=
+        std::erase_if(report.findings, [&](const findings::RuleFinding &finding) {
+            return std::any_of(known.begin(), known.end(),
+                               [&](const Suppression &one) { return matches(one, finding); });
+        });
 }
 
 void apply(std::vector<Suppression> &suppressions, findings::RuleReport &report)
 {
-    report.summary.suppressed += std::erase_if(report.findings, [&](const findings::RuleFinding &finding) {
-        bool any = false;
-        for (Suppression &one : suppressions) {
-            if (matches(one, finding)) {
-                ++one.used;
-                any = true;
+    report.summary.suppressed +=
+        std::erase_if(report.findings, [&](const findings::RuleFinding &finding) {
+            bool any = false;
+            for (Suppression &one : suppressions) {
+                if (matches(one, finding)) {
+                    ++one.used;
+                    any = true;
+                }
             }
-        }
-        return any;
-    });
+            return any;
+        });
     for (const Suppression &one : suppressions)
         if (one.used == 0)
-            report.summary.statements.push_back(fmt::format("{}: this suppression matched nothing", one.line.place));
+            report.summary.statements.push_back(
+                fmt::format("{}: this suppression matched nothing", one.line.place));
 }
 
 } // namespace fencepost::rules

@@ -10,8 +10,8 @@
 
 namespace fencepost::rules {
 
-// `RULE [function=GLOB] [module=GLOB] [caller=GLOB] [within=GLOB] [id=ID]`; RULE may be `*`. All that is given must match;
-// `within` is the function or one of its callers.
+// `RULE [function=GLOB] [module=GLOB] [caller=GLOB] [within=GLOB] [id=ID]`; RULE may be `*`. All
+// that is given must match; `within` is the function or one of its callers.
 struct Suppression {
     TextLine line;
     std::string rule;
@@ -23,7 +23,8 @@ struct Suppression {
     std::uint64_t used = 0;
 };
 
-// A rule that does not exist, or a line that would silence everything, is an Error(usage) with its line.
+// A rule that does not exist, or a line that would silence everything, is an Error(usage) with its
+// line.
 std::vector<Suppression> parse_suppressions(const std::vector<TextLine> &lines);
 
 // What comes with fencepost: findings in code of others that are right as they are.

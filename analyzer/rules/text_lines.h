@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The files that users write for the rules: a statement a line, words, `#` starts a comment, quotes hold spaces.
+// The files that users write for the rules: a statement a line, words, `#` starts a comment, quotes
+// hold spaces.
 #pragma once
 
 #include <filesystem>
@@ -13,7 +14,7 @@
 namespace fencepost::rules {
 
 struct TextLine {
-    std::string place; // FILE:LINE
+    std::string place;              // FILE:LINE
     std::vector<std::string> words; // at least one
 
     template <typename... Args>

@@ -12,9 +12,12 @@ namespace {
 class TornStore : public Rule {
 public:
     static constexpr RuleInfo kInfo = {
-        "torn-store", "a single store is several units of 8 bytes, or crosses a line", Severity::warning,
-        "certain that it can be torn; whether the code counts on it being whole is not known. Stores that stand next to "
-        "each other are a copy and are left out, and so are those in transactions, whose log makes them whole",
+        "torn-store", "a single store is several units of 8 bytes, or crosses a line",
+        Severity::warning,
+        "certain that it can be torn; whether the code counts on it being whole is not known. "
+        "Stores that stand next to "
+        "each other are a copy and are left out, and so are those in transactions, whose log makes "
+        "them whole",
         "suppress it for the function that stores; align what must be whole to 8 bytes"};
     using Rule::Rule;
     const RuleInfo &info() const override { return kInfo; }
@@ -24,14 +27,16 @@ public:
     {
         if (seen.in_transaction)
             return; // what its log undoes need not be whole
-        Draft *draft = context_.findings.hit(kInfo, Severity::warning, seen.origin(), seen.event.first_line());
+        Draft *draft =
+            context_.findings.hit(kInfo, Severity::warning, seen.origin(), seen.event.first_line());
         if (!draft)
             return;
         const std::uint64_t first = seen.event.address / trace::kUnitBytes;
         const std::uint64_t last = (seen.event.address + seen.event.size - 1) / trace::kUnitBytes;
-        draft->message = fmt::format("a store of {} bytes is {} units{}, and a crash can leave some of them", seen.event.size,
-                                     last - first + 1,
-                                     seen.event.first_line() != seen.event.last_line() ? " in two lines" : "");
+        draft->message =
+            fmt::format("a store of {} bytes is {} units{}, and a crash can leave some of them",
+                        seen.event.size, last - first + 1,
+                        seen.event.first_line() != seen.event.last_line() ? " in two lines" : "");
         draft->crash_seq = seen.seq + 1;
     }
 };

@@ -27,14 +27,18 @@ TransactionTable::Entry parse_entry(const TextLine &line)
         } else if (word.first == "offset" || word.first == "size") {
             const std::uint64_t at = number_in(line, word.second);
             if (at % 8 != 0 || at >= trace::kLineBytes)
-                line.refuse("{} is a multiple of 8 below 64: where the word stands in the entry's first line", word.first);
+                line.refuse("{} is a multiple of 8 below 64: where the word stands in the entry's "
+                            "first line",
+                            word.first);
             (word.first == "offset" ? entry.offset_at : entry.size_at) = static_cast<unsigned>(at);
         } else {
-            line.refuse("an entry has tag=MASK/VALUE, offset=BYTES and size=BYTES, not '{}'", line.words[i]);
+            line.refuse("an entry has tag=MASK/VALUE, offset=BYTES and size=BYTES, not '{}'",
+                        line.words[i]);
         }
     }
     if (!has_tag || entry.tag_mask == 0)
-        line.refuse("an entry needs tag=MASK/VALUE with a mask that is not 0: else every line would be one");
+        line.refuse("an entry needs tag=MASK/VALUE with a mask that is not 0: else every line "
+                    "would be one");
     return entry;
 }
 
@@ -57,8 +61,8 @@ std::vector<TransactionTable> parse_transaction_tables(const std::vector<TextLin
     std::vector<TransactionTable> tables;
     const auto need_commit = [&] {
         if (!tables.empty() && tables.back().commit.empty())
-            fail(ErrorKind::usage, "{}: transaction {} has no commit: it would never end", tables.back().place,
-                 tables.back().name);
+            fail(ErrorKind::usage, "{}: transaction {} has no commit: it would never end",
+                 tables.back().place, tables.back().name);
     };
     for (const TextLine &line : lines) {
         const std::string &keyword = line.words[0];
@@ -75,7 +79,9 @@ std::vector<TransactionTable> parse_transaction_tables(const std::vector<TextLin
         if (tables.empty())
             line.refuse("'transaction NAME' comes first");
         TransactionTable &table = tables.back();
-        const auto add_to = [&](std::vector<std::string> &globs) { globs.insert(globs.end(), rest.begin(), rest.end()); };
+        const auto add_to = [&](std::vector<std::string> &globs) {
+            globs.insert(globs.end(), rest.begin(), rest.end());
+        };
         if (keyword == "begin")
             add_to(table.begin);
         else if (keyword == "log")
@@ -97,7 +103,8 @@ std::vector<TransactionTable> parse_transaction_tables(const std::vector<TextLin
         else if (keyword == "entry")
             table.entry = parse_entry(line);
         else
-            line.refuse("'{}' is no word of a transaction table; there are transaction, module, begin, log, commit, abort, "
+            line.refuse("'{}' is no word of a transaction table; there are transaction, module, "
+                        "begin, log, commit, abort, "
                         "alloc, free, covers and entry",
                         keyword);
     }
@@ -107,7 +114,8 @@ std::vector<TransactionTable> parse_transaction_tables(const std::vector<TextLin
 
 std::vector<TransactionTable> built_in_transaction_tables()
 {
-    std::vector<TransactionTable> tables = parse_transaction_tables(split_lines(kLibpmemobjTable, "libpmemobj"));
+    std::vector<TransactionTable> tables =
+        parse_transaction_tables(split_lines(kLibpmemobjTable, "libpmemobj"));
     for (TransactionTable &table : parse_transaction_tables(split_lines(kJbd2Table, "jbd2")))
         tables.push_back(std::move(table));
     return tables;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// How the transactions of a library or file system show in call stacks, as a table that users can write.
+// How the transactions of a library or file system show in call stacks, as a table that users can
+// write.
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,8 @@ public:
     static constexpr RuleInfo kInfo = {
         "transient-data", "a store to a line that the whole run never flushes", Severity::warning,
         "certain that the bytes can be lost; whether they are meant to survive is not known",
-        "suppress it for the function that stores, or keep such data in ordinary memory, which is faster"};
+        "suppress it for the function that stores, or keep such data in ordinary memory, which is "
+        "faster"};
     using Rule::Rule;
     const RuleInfo &info() const override { return kInfo; }
     Wants wants() const override { return context_.settings.eadr() ? 0 : kInFlight; }
@@ -20,14 +21,16 @@ public:
     void in_flight(const InFlightSeen &seen) override
     {
         const std::uint8_t bit = static_cast<std::uint8_t>(1u << seen.unit);
-        if (seen.operation || !(seen.line.cached & bit) || context_.lines.ever_flushed(seen.line.line))
+        if (seen.operation || !(seen.line.cached & bit) ||
+            context_.lines.ever_flushed(seen.line.line))
             return;
-        Draft *draft =
-            context_.findings.hit(kInfo, Severity::warning, seen.line.writes[seen.unit].origin(), seen.line.line);
+        Draft *draft = context_.findings.hit(kInfo, Severity::warning,
+                                             seen.line.writes[seen.unit].origin(), seen.line.line);
         if (!draft)
             return;
         draft->message = "a store to a line that the whole run never flushes";
-        draft->fix = durability_of(context_, seen.line, seen.unit).fix + ", if the data is to survive";
+        draft->fix =
+            durability_of(context_, seen.line, seen.unit).fix + ", if the data is to survive";
     }
 };
 

@@ -16,8 +16,10 @@ namespace {
 class UnloggedInTx : public Rule {
 public:
     static constexpr RuleInfo kInfo = {
-        "unlogged-in-tx", "a transaction changed a line that it neither logged nor allocated", Severity::bug,
-        "certain where the commit did not cover the line; a warning where the transaction freed something after the store, which "
+        "unlogged-in-tx", "a transaction changed a line that it neither logged nor allocated",
+        Severity::bug,
+        "certain where the commit did not cover the line; a warning where the transaction freed "
+        "something after the store, which "
         "may be the object, or where only a neighbour in the same line is in the log",
         "suppress it for the function that stores, where the program handles that data itself"};
     using Rule::Rule;
@@ -33,13 +35,15 @@ public:
         for (const Epoch::Write &write : epoch.writes) {
             if (!std::binary_search(covered.begin(), covered.end(), write.line))
                 report_uncovered(epoch, write);
-            else if (epoch.table->entry && !epoch.allocated && !epoch.writes_cut && !in_log(epoch, write))
+            else if (epoch.table->entry && !epoch.allocated && !epoch.writes_cut &&
+                     !in_log(epoch, write))
                 report_neighbour(epoch, write);
         }
     }
 
 private:
-    // Entries have offsets in a pool, writes have physical addresses: what they share is the place within a page.
+    // Entries have offsets in a pool, writes have physical addresses: what they share is the place
+    // within a page.
     static bool in_log(const Epoch &epoch, const Epoch::Write &write)
     {
         constexpr std::uint64_t kPage = 4096;
@@ -57,15 +61,18 @@ private:
             line->reported |= line->in_flight();
         // What was allocated and freed again is no longer covered, and need not be.
         const bool perhaps_freed = write.origin.seq < epoch.last_free;
-        Draft *draft = context_.findings.hit(kInfo, perhaps_freed ? Severity::warning : Severity::bug, write.origin, write.line);
+        Draft *draft = context_.findings.hit(
+            kInfo, perhaps_freed ? Severity::warning : Severity::bug, write.origin, write.line);
         if (!draft)
             return;
-        draft->message = fmt::format("a transaction of {} (events {} to {}) changed a line that it neither logged nor "
-                                     "allocated: an abort does not undo it{}",
-                                     epoch.table->name, epoch.first_seq, epoch.last_seq,
-                                     line ? ", and the commit did not make it durable" : "");
+        draft->message = fmt::format(
+            "a transaction of {} (events {} to {}) changed a line that it neither logged nor "
+            "allocated: an abort does not undo it{}",
+            epoch.table->name, epoch.first_seq, epoch.last_seq,
+            line ? ", and the commit did not make it durable" : "");
         draft->fix = fix(write);
-        draft->note = perhaps_freed ? "may be harmless: the transaction freed something after this store, and if it was "
+        draft->note = perhaps_freed ? "may be harmless: the transaction freed something after this "
+                                      "store, and if it was "
                                       "an object of its own, nothing is lost"
                                     : "";
     }
@@ -75,16 +82,18 @@ private:
         Draft *draft = context_.findings.hit(kInfo, Severity::warning, write.origin, write.line);
         if (!draft)
             return;
-        draft->message = fmt::format("a transaction of {} (events {} to {}) changed bytes that are not in its log: an abort "
-                                     "does not undo it; what is logged is a neighbour in the same line",
-                                     epoch.table->name, epoch.first_seq, epoch.last_seq);
+        draft->message = fmt::format(
+            "a transaction of {} (events {} to {}) changed bytes that are not in its log: an abort "
+            "does not undo it; what is logged is a neighbour in the same line",
+            epoch.table->name, epoch.first_seq, epoch.last_seq);
         draft->fix = fix(write);
         draft->note = "may be on purpose: libraries can add a range without a snapshot of it";
     }
 
     std::string fix(const Epoch::Write &write) const
     {
-        return fmt::format("add the object to the transaction before the store at {}", context_.code.where(write.origin.site));
+        return fmt::format("add the object to the transaction before the store at {}",
+                           context_.code.where(write.origin.site));
     }
 };
 

@@ -14,9 +14,11 @@ namespace {
 class UnorderedBatch : public Rule {
 public:
     static constexpr RuleInfo kInfo = {
-        "unordered-batch", "a fence guarantees more than one line: in which order they persist is not fixed",
+        "unordered-batch",
+        "a fence guarantees more than one line: in which order they persist is not fixed",
         Severity::warning,
-        "certain that the order is open; whether it matters is for the crash states to decide. Only under strict persistency, "
+        "certain that the order is open; whether it matters is for the crash states to decide. "
+        "Only under strict persistency, "
         "or when asked for by name: batches are what the relaxed models are for",
         "choose --persistency epoch, or suppress it for the function that fences"};
     using Rule::Rule;
@@ -32,12 +34,14 @@ public:
     {
         if (seen.result.lines < 2)
             return;
-        Draft *draft = context_.findings.hit(kInfo, Severity::warning, {seen.seq, seen.event.site, seen.event.stack},
+        Draft *draft = context_.findings.hit(kInfo, Severity::warning,
+                                             {seen.seq, seen.event.site, seen.event.stack},
                                              seen.result.first_line);
         if (!draft)
             return;
-        draft->message = fmt::format("a fence guarantees {} lines at once: in which order they persist is not fixed",
-                                     seen.result.lines);
+        draft->message = fmt::format(
+            "a fence guarantees {} lines at once: in which order they persist is not fixed",
+            seen.result.lines);
         draft->crash_seq = seen.seq;
     }
 };

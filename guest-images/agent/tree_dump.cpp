@@ -305,7 +305,8 @@ TreeDump Dumper::dump(const std::string &root)
 
 KnownBlocks::KnownBlocks(std::string_view hashes) : given_(hashes.size() / sizeof(std::uint64_t))
 {
-    std::memcpy(given_.data(), hashes.data(), given_.size() * sizeof(std::uint64_t));
+    if (!given_.empty())
+        std::memcpy(given_.data(), hashes.data(), given_.size() * sizeof(std::uint64_t));
 }
 
 bool KnownBlocks::add(std::uint64_t hash)

@@ -29,12 +29,16 @@ std::string written_bytes(std::size_t directory)
 bool has_no_room(const std::string &root)
 {
     struct statvfs status;
-    return statvfs(root.c_str(), &status) == 0 && (status.f_bavail < 16 || (status.f_files != 0 && status.f_favail < 4));
+    return statvfs(root.c_str(), &status) == 0 &&
+           (status.f_bavail < 16 || (status.f_files != 0 && status.f_favail < 4));
 }
 
 class Trial {
 public:
-    Trial(std::string directory, std::string name) : directory_(std::move(directory)), name_(std::move(name)) {}
+    Trial(std::string directory, std::string name)
+        : directory_(std::move(directory)), name_(std::move(name))
+    {
+    }
 
     // The first thing that went wrong, if any.
     bool run(std::size_t number, UsableProblem &problem)
@@ -44,11 +48,15 @@ public:
         const std::string second = first + "-renamed";
         const std::string third = first + "-linked";
         Descriptor file(open(first.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-        const bool good = did(static_cast<bool>(file), "create") && did(write_all(file.get(), bytes), "write") &&
-                          read_back(file.get(), bytes) && did(rename(first.c_str(), second.c_str()) == 0, "rename") &&
+        const bool good = did(static_cast<bool>(file), "create") &&
+                          did(write_all(file.get(), bytes), "write") &&
+                          read_back(file.get(), bytes) &&
+                          did(rename(first.c_str(), second.c_str()) == 0, "rename") &&
                           did(link(second.c_str(), third.c_str()) == 0, "link") &&
-                          did(unlink(second.c_str()) == 0, "unlink") && did(unlink(third.c_str()) == 0, "unlink") &&
-                          did(mkdir(first.c_str(), 0700) == 0, "mkdir") && did(rmdir(first.c_str()) == 0, "rmdir");
+                          did(unlink(second.c_str()) == 0, "unlink") &&
+                          did(unlink(third.c_str()) == 0, "unlink") &&
+                          did(mkdir(first.c_str(), 0700) == 0, "mkdir") &&
+                          did(rmdir(first.c_str()) == 0, "rmdir");
         problem = {name_, operation_, error_number_};
         return good;
     }

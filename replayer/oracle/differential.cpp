@@ -7,7 +7,8 @@
 namespace fencepost::oracle {
 
 LegalStates find_legal_states_of(const std::string &type, const record::RunFiles &run,
-                                 const record::RecordInputs &inputs, const std::filesystem::path &cache,
+                                 const record::RecordInputs &inputs,
+                                 const std::filesystem::path &cache,
                                  const std::function<void(const std::string &line)> &progress)
 {
     record::RecordInputs other = inputs;
@@ -15,8 +16,8 @@ LegalStates find_legal_states_of(const std::string &type, const record::RunFiles
     record::use_file_system(other.workload, type);
     LegalStates legal = find_legal_states(run, other, cache, progress, type);
     History history = legal.history();
-    // How many links a directory has, what a fresh file system holds and whose its root is are nobody's
-    // operations.
+    // How many links a directory has, what a fresh file system holds and whose its root is are
+    // nobody's operations.
     for (const char *name : {"lost+found", "."})
         for (const char *field : {"name", "mode", "user", "group", "attributes"})
             history.masks.insert({name, field});

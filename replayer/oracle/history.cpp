@@ -18,14 +18,16 @@ namespace {
 bool is_child(const std::string &path, const std::string &directory)
 {
     const std::string prefix = directory == "." ? "" : directory + "/";
-    return path != "." && path.starts_with(prefix) && path.find('/', prefix.size()) == std::string::npos;
+    return path != "." && path.starts_with(prefix) &&
+           path.find('/', prefix.size()) == std::string::npos;
 }
 
 // Everything but names, inode and bytes.
 std::string attributes_of(const TreeEntry &entry)
 {
-    std::string text = fmt::format("{} {} {} {} {} {} {} {}\n", static_cast<int>(entry.type), entry.mode, entry.user,
-                                   entry.group, entry.link_count, entry.size, entry.device, entry.target);
+    std::string text = fmt::format("{} {} {} {} {} {} {} {}\n", static_cast<int>(entry.type),
+                                   entry.mode, entry.user, entry.group, entry.link_count,
+                                   entry.size, entry.device, entry.target);
     for (const agent::TreeAttribute &attribute : entry.attributes)
         text += fmt::format("{}={}\n", attribute.name, attribute.value);
     for (const agent::TreeRange &hole : entry.holes)
@@ -102,13 +104,15 @@ History make_history(const std::vector<Observation> &observations)
             fail(ErrorKind::trace, "the first observation of the workload has no tree");
         for (const agent::TreeBlock &block : seen.tree.blocks) {
             if (block.bytes.size() != agent::kTreeBlock)
-                fail(ErrorKind::trace, "an observation of the workload has a block of {} bytes", block.bytes.size());
+                fail(ErrorKind::trace, "an observation of the workload has a block of {} bytes",
+                     block.bytes.size());
             history.blocks[block.hash] = block.bytes;
         }
         if (seen.mapped && seen.call >= 0)
             history.mapped.insert(seen.inode);
-        history.states.push_back({history.trees.size() - 1, seen.moment, seen.operation, seen.call_ordinal, seen.call,
-                                  seen.result, seen.durable, seen.inode, seen.range, seen.mapped && seen.call < 0});
+        history.states.push_back({history.trees.size() - 1, seen.moment, seen.operation,
+                                  seen.call_ordinal, seen.call, seen.result, seen.durable,
+                                  seen.inode, seen.range, seen.mapped && seen.call < 0});
     }
     if (history.states.empty())
         fail(ErrorKind::trace, "the workload was not observed");
@@ -133,15 +137,16 @@ std::vector<std::string> differing_fields(const TreeEntry &a, const TreeEntry &b
     compare("target", a.target == b.target);
     compare("attributes", a.attributes == b.attributes);
     compare("holes", a.holes == b.holes);
-    compare("contents", a.block_hashes == b.block_hashes && a.contents_left_out == b.contents_left_out);
+    compare("contents",
+            a.block_hashes == b.block_hashes && a.contents_left_out == b.contents_left_out);
     return fields;
 }
 
 std::string mask_differences(History &history, const History &other)
 {
     if (history.states.size() != other.states.size())
-        return fmt::format("the workload takes {} steps in one run and {} in another", history.states.size(),
-                           other.states.size());
+        return fmt::format("the workload takes {} steps in one run and {} in another",
+                           history.states.size(), other.states.size());
     for (std::size_t i = 0; i < history.states.size(); ++i) {
         const auto &here = history.tree_at(i).entries();
         const auto &there = other.tree_at(i).entries();

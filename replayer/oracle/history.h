@@ -26,8 +26,8 @@ public:
     const agent::TreeEntry *find(const std::string &path) const;
     // The first of an inode's names; nullptr: it has none.
     const agent::TreeEntry *by_inode(std::uint64_t inode) const;
-    // Everything about an inode but the bytes of a file, its names included; of a directory also what is in
-    // it. Empty: it has no name.
+    // Everything about an inode but the bytes of a file, its names included; of a directory also
+    // what is in it. Empty: it has no name.
     std::string describe_inode(std::uint64_t inode) const;
 
 private:
@@ -36,7 +36,7 @@ private:
 };
 
 struct State {
-    std::size_t tree = 0;        // index into History::trees
+    std::size_t tree = 0; // index into History::trees
     agent::Moment moment = agent::Moment::start;
     std::uint32_t operation = 0; // 0: none
     std::uint32_t call_ordinal = 0;
@@ -45,7 +45,8 @@ struct State {
     agent::Durable durable = agent::Durable::nothing;
     std::uint64_t inode = 0;
     agent::TreeRange range = {};
-    bool store = false; // to a map of the inode: no system call, and nothing that a file system knows of
+    bool store =
+        false; // to a map of the inode: no system call, and nothing that a file system knows of
 };
 
 // A field of one name that no two runs agree on.
@@ -58,7 +59,7 @@ struct Mask {
 
 struct History {
     std::vector<Tree> trees;
-    std::vector<State> states; // the first: before the workload
+    std::vector<State> states;             // the first: before the workload
     std::map<std::uint64_t, Block> blocks; // by hash
     std::set<std::uint64_t> mapped;        // inodes whose bytes change without a system call
     std::set<Mask> masks;
@@ -73,8 +74,8 @@ struct History {
 // A trace error if the observations contradict themselves.
 History make_history(const std::vector<agent::Observation> &observations);
 
-// The fields in which two histories of the same workload differ, put into the masks of the first. A text
-// that says why they cannot be compared; empty: they could.
+// The fields in which two histories of the same workload differ, put into the masks of the first. A
+// text that says why they cannot be compared; empty: they could.
 std::string mask_differences(History &history, const History &other);
 
 // Names of the fields of a tree entry in which the two differ.

@@ -36,13 +36,14 @@ OracleFolder read_oracle(const fs::path &directory, const std::string &name)
     try {
         document = toml::parse(read_file(file), file.string());
     } catch (const toml::parse_error &wrong) {
-        fail(ErrorKind::usage, "{}:{}: {}", file.string(), wrong.source().begin.line, wrong.description());
+        fail(ErrorKind::usage, "{}:{}: {}", file.string(), wrong.source().begin.line,
+             wrong.description());
     } catch (const record::TomlGaveUp &) {
         fail(ErrorKind::usage, "{}: this is not TOML", file.string());
     }
     const record::TableReader reader(document, file.string(), "",
-                                     {"summary", "built_in", "file_systems", "program", "needs", "before", "after",
-                                      "copy", "time_limit", "memory"});
+                                     {"summary", "built_in", "file_systems", "program", "needs",
+                                      "before", "after", "copy", "time_limit", "memory"});
     OracleFolder oracle;
     oracle.name = directory.filename();
     oracle.directory = fs::canonical(directory);
@@ -94,7 +95,8 @@ void read_evidence(const CommandResult &result, Evidence &evidence)
 
 bool OracleFolder::is_for(const std::string &file_system) const
 {
-    return file_systems.empty() || std::find(file_systems.begin(), file_systems.end(), file_system) != file_systems.end();
+    return file_systems.empty() ||
+           std::find(file_systems.begin(), file_systems.end(), file_system) != file_systems.end();
 }
 
 OracleFolder find_oracle(const std::string &name)
@@ -107,8 +109,9 @@ OracleFolder find_oracle(const std::string &name)
         std::string names;
         for (const OracleFolder &oracle : shipped_oracles())
             names += (names.empty() ? "" : ", ") + oracle.name;
-        fail(ErrorKind::usage, "there is no oracle '{}'; there are {}, and your own by the path of their folder", name,
-             names);
+        fail(ErrorKind::usage,
+             "there is no oracle '{}'; there are {}, and your own by the path of their folder",
+             name, names);
     }
     return read_oracle(folder, name);
 }
@@ -140,15 +143,18 @@ void copy_part(const PmPart &from, const fs::path &to)
         if (lseek(out.get(), data - start, SEEK_SET) < 0)
             fail_errno(fmt::format("cannot write {}", to.string()));
         while (data < stop) {
-            const ssize_t put = sendfile(out.get(), in.get(), &data, static_cast<std::size_t>(stop - data));
+            const ssize_t put =
+                sendfile(out.get(), in.get(), &data, static_cast<std::size_t>(stop - data));
             if (put <= 0)
-                fail_errno(fmt::format("cannot copy {} to {}", from.file.string(), to.string()), put < 0 ? errno : EIO);
+                fail_errno(fmt::format("cannot copy {} to {}", from.file.string(), to.string()),
+                           put < 0 ? errno : EIO);
         }
         at = stop;
     }
 }
 
-std::optional<Evidence> ask_program(const OracleFolder &oracle, Phase phase, const PmPart &image, const fs::path &scratch)
+std::optional<Evidence> ask_program(const OracleFolder &oracle, Phase phase, const PmPart &image,
+                                    const fs::path &scratch)
 {
     const TemporaryDirectory directory(scratch, "oracle-");
     const bool copied = phase == Phase::before || oracle.copy;
@@ -161,9 +167,10 @@ std::optional<Evidence> ask_program(const OracleFolder &oracle, Phase phase, con
     }
     const CommandResult result =
         run_sandboxed({fmt::format("{}/{}", kOracle, oracle.program.filename().string()),
-                       phase == Phase::before ? "before" : "after", kImage, fmt::format("{}", copied ? 0 : image.offset),
-                       kScratch},
-                      {{oracle.directory, kOracle}, {file, kImage, copied}, {work, kScratch, true}}, oracle.limits);
+                       phase == Phase::before ? "before" : "after", kImage,
+                       fmt::format("{}", copied ? 0 : image.offset), kScratch},
+                      {{oracle.directory, kOracle}, {file, kImage, copied}, {work, kScratch, true}},
+                      oracle.limits);
     if (result.success())
         return std::nullopt;
     Evidence evidence;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Oracles that are programs on the host: a folder with oracle.toml and a program, as fsck-oracles/README.md
-// describes them.
+// Oracles that are programs on the host: a folder with oracle.toml and a program, as
+// fsck-oracles/README.md describes them.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct OracleFolder {
     std::string name;
     std::filesystem::path directory;
     std::string summary;
-    bool built_in = false; // no program: fencepost itself is the oracle
+    bool built_in = false;                 // no program: fencepost itself is the oracle
     std::vector<std::string> file_systems; // that it is for; empty: any
     std::filesystem::path program;
     std::vector<std::string> needs; // programs that must be installed

@@ -40,7 +40,8 @@ nlohmann::json problem_list(const std::vector<TreeProblem> &problems)
 {
     nlohmann::json list = nlohmann::json::array();
     for (const TreeProblem &problem : problems)
-        list.push_back({{"kind", problem.kind}, {"path", problem.path}, {"detail", problem.detail}});
+        list.push_back(
+            {{"kind", problem.kind}, {"path", problem.path}, {"detail", problem.detail}});
     return list;
 }
 
@@ -60,7 +61,10 @@ private:
     void judge_command(const JudgeReply &reply, Judgement &judgement) const;
     void judge_usable(const JudgeReply &reply, Judgement &judgement) const;
     void judge_trees(const JudgeReply &reply, std::uint64_t crash_seq, Judgement &judgement) const;
-    std::chrono::seconds time_limit() const { return std::chrono::seconds(settings_.inputs.test.time_limit); }
+    std::chrono::seconds time_limit() const
+    {
+        return std::chrono::seconds(settings_.inputs.test.time_limit);
+    }
 
     JudgeSettings settings_;
     OracleChoice choice_;
@@ -100,7 +104,8 @@ void ImageJudge::prepare(guest::Guest &guest)
         return;
     guest.with_agent([&](guest::AgentClient &agent) {
         for (const agent::JobFile &file : settings_.inputs.workload.files) {
-            const auto reply = agent.write_whole_file(file.path, file.contents, file.mode, Deadline::after(time_limit()));
+            const auto reply = agent.write_whole_file(file.path, file.contents, file.mode,
+                                                      Deadline::after(time_limit()));
             if (!reply)
                 fail(ErrorKind::guest, "a guest cannot take {}: {}", file.path, reply.message());
         }
@@ -112,7 +117,8 @@ std::uint64_t ImageJudge::expectation(std::uint64_t crash_seq) const
     std::uint64_t result = 0;
     for (const TreeOracle &oracle : choice_.trees) {
         const Window window = oracle.legal.window(crash_seq);
-        result = result * 0x9e3779b97f4a7c15u + (std::uint64_t(window.returned) << 32 | window.begun) + 1;
+        result = result * 0x9e3779b97f4a7c15u +
+                 (std::uint64_t(window.returned) << 32 | window.begun) + 1;
     }
     return result;
 }
@@ -161,8 +167,9 @@ void ImageJudge::ask_programs(Phase phase, const Subject &subject, Judgement &ju
 std::optional<JudgeReply> ImageJudge::ask_guest(const Subject &subject, Judgement &judgement) const
 {
     const auto ask = [&](const JudgeRequest &request) {
-        return *subject.guest.with_agent(
-            [&](guest::AgentClient &agent) { return agent.judge(request, Deadline::after(time_limit())); });
+        return *subject.guest.with_agent([&](guest::AgentClient &agent) {
+            return agent.judge(request, Deadline::after(time_limit()));
+        });
     };
     try {
         return ask(request_);
@@ -175,7 +182,9 @@ std::optional<JudgeReply> ImageJudge::ask_guest(const Subject &subject, Judgemen
         judgement.kernel_log = ask(log).kernel_log;
         judge_log(judgement);
         if (judgement.verdict != Verdict::guest_crash)
-            add(judgement, {"mount", Verdict::guest_crash, "the process that looked at the image died",
+            add(judgement, {"mount",
+                            Verdict::guest_crash,
+                            "the process that looked at the image died",
                             {{"message", lost.what()}}});
         return std::nullopt;
     }
@@ -186,8 +195,11 @@ void ImageJudge::judge_mount(const JudgeReply &reply, Judgement &judgement) cons
     for (const JudgeStep step : {JudgeStep::mount, JudgeStep::unmount}) {
         const auto *failed = failed_step(reply, step);
         if (failed)
-            add(judgement, {"mount", step == JudgeStep::mount ? Verdict::recovery_failed : Verdict::inconsistent,
-                            failed->message, {{"error_number", failed->error_number}}});
+            add(judgement,
+                {"mount",
+                 step == JudgeStep::mount ? Verdict::recovery_failed : Verdict::inconsistent,
+                 failed->message,
+                 {{"error_number", failed->error_number}}});
     }
 }
 
@@ -196,7 +208,8 @@ void ImageJudge::judge_log(Judgement &judgement) const
     const auto alarm = find_alarm(judgement.kernel_log);
     if (!alarm)
         return;
-    const Verdict verdict = alarm->alarm == Alarm::crash ? Verdict::guest_crash : Verdict::inconsistent;
+    const Verdict verdict =
+        alarm->alarm == Alarm::crash ? Verdict::guest_crash : Verdict::inconsistent;
     // A kernel that warned once may not warn again, and one that oopsed keeps its locks.
     judgement.guest_spent = judgement.guest_spent || alarm->alarm != Alarm::file_system_error;
     add(judgement, {"mount", verdict, alarm->summary, {{"line", alarm->line}}});
@@ -208,7 +221,8 @@ void ImageJudge::judge_command(const JudgeReply &reply, Judgement &judgement) co
     if (!choice_.program)
         return;
     const guest::RunReply &run = reply.command;
-    Evidence evidence = {"program", Verdict::pass, "", {{"output", run.output}, {"errors", run.errors}}};
+    Evidence evidence = {
+        "program", Verdict::pass, "", {{"output", run.output}, {"errors", run.errors}}};
     if (const auto *failed = failed_step(reply, JudgeStep::command)) {
         evidence.verdict = Verdict::infra_error;
         evidence.summary = failed->message;
@@ -222,8 +236,9 @@ void ImageJudge::judge_command(const JudgeReply &reply, Judgement &judgement) co
     } else if (run.code != 0) {
         evidence.verdict = Verdict::inconsistent;
         const std::string words = last_line(run.errors.empty() ? run.output : run.errors);
-        evidence.summary = fmt::format("the recovery command ended with status {}{}{}", run.code,
-                                       words.empty() ? "" : ": ", without_numbers(words.substr(0, 200)));
+        evidence.summary =
+            fmt::format("the recovery command ended with status {}{}{}", run.code,
+                        words.empty() ? "" : ": ", without_numbers(words.substr(0, 200)));
         evidence.details["status"] = run.code;
     }
     if (evidence.verdict != Verdict::pass)
@@ -237,20 +252,24 @@ void ImageJudge::judge_usable(const JudgeReply &reply, Judgement &judgement) con
     const agent::UsableProblem &first = reply.problems.front();
     nlohmann::json all = nlohmann::json::array();
     for (const agent::UsableProblem &problem : reply.problems)
-        all.push_back({{"directory", problem.directory}, {"operation", problem.operation},
+        all.push_back({{"directory", problem.directory},
+                       {"operation", problem.operation},
                        {"error_number", problem.error_number}});
-    add(judgement, {"usable", Verdict::inconsistent,
+    add(judgement, {"usable",
+                    Verdict::inconsistent,
                     fmt::format("{} in {}: {}", first.operation, first.directory,
                                 first.error_number == 0 ? "what came back is not what went in"
                                                         : std::strerror(first.error_number)),
                     {{"problems", all}}});
 }
 
-void ImageJudge::judge_trees(const JudgeReply &reply, std::uint64_t crash_seq, Judgement &judgement) const
+void ImageJudge::judge_trees(const JudgeReply &reply, std::uint64_t crash_seq,
+                             Judgement &judgement) const
 {
     for (const TreeOracle &oracle : choice_.trees) {
         const Window window = oracle.legal.window(crash_seq);
-        const TreeVerdict verdict = judge_tree(reply.tree, oracle.legal.history(), window, oracle.rules);
+        const TreeVerdict verdict =
+            judge_tree(reply.tree, oracle.legal.history(), window, oracle.rules);
         if (verdict.legal && !verdict.undecided)
             continue;
         Evidence evidence;

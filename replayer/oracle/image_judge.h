@@ -17,14 +17,15 @@ namespace fencepost::oracle {
 struct JudgeSettings {
     record::RunFiles run;
     record::RecordInputs inputs; // of the run
-    // Names; empty: the spec's choice, or what suits its file system. An unknown one is a usage error.
+    // Names; empty: the spec's choice, or what suits its file system. An unknown one is a usage
+    // error.
     std::vector<std::string> oracles = {};
     std::filesystem::path cache;
     std::function<void(const std::string &line)> progress = {};
 };
 
-// May take a while: what the oracles need to know about the workload is found out first, or taken from
-// the run directory where an earlier test left it.
+// May take a while: what the oracles need to know about the workload is found out first, or taken
+// from the run directory where an earlier test left it.
 std::unique_ptr<Judge> make_judge(const JudgeSettings &settings);
 
 } // namespace fencepost::oracle

@@ -41,16 +41,16 @@ struct Judgement {
     std::string kernel_log;         // from the start of this image's test
     double guest_seconds = 0;       // in requests to the guest
     double oracle_seconds = 0;      // in programs on the host
-    bool guest_spent = false;       // not fit for another image: it crashed, warned, or keeps a mount
+    bool guest_spent = false; // not fit for another image: it crashed, warned, or keeps a mount
 };
 
 // A guest that has the image in its PM and has not looked at it yet.
 struct Subject {
     guest::Guest &guest;
-    // What the guest has as PM, shared with it. To be read only: writes of others than the guest are
-    // not undone.
+    // What the guest has as PM, shared with it. To be read only: writes of others than the guest
+    // are not undone.
     std::span<const std::filesystem::path> pm_files;
-    std::uint64_t crash_seq = 0;                     // the first event that did not happen
+    std::uint64_t crash_seq = 0; // the first event that did not happen
 };
 
 // One for a whole test run, used by all workers at once.
@@ -64,8 +64,8 @@ public:
     // Once for each guest that was restored, before its first image.
     virtual void prepare(guest::Guest &) {}
 
-    // Equal numbers: an image is worth the same at both crash points, so that it is judged once. What
-    // a workload has promised changes with its operations, and with it what an image may hold.
+    // Equal numbers: an image is worth the same at both crash points, so that it is judged once.
+    // What a workload has promised changes with its operations, and with it what an image may hold.
     virtual std::uint64_t expectation(std::uint64_t /*crash_seq*/) const { return 0; }
 
     // Leaves the guest ready for another image, or throws: guest::GuestLost when the guest is gone

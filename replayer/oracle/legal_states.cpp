@@ -33,16 +33,17 @@ std::string mount_point_of(const record::RecordInputs &inputs)
 }
 
 // One observed run, kept in the run directory with the digest of the trace that it belongs to.
-std::vector<agent::Observation> observe(const record::RunFiles &run, const record::RecordInputs &inputs,
-                                        const fs::path &cache, const std::string &name, const std::string &digest,
-                                        std::uint32_t variation,
-                                        const std::function<void(const std::string &line)> &progress)
+std::vector<agent::Observation>
+observe(const record::RunFiles &run, const record::RecordInputs &inputs, const fs::path &cache,
+        const std::string &name, const std::string &digest, std::uint32_t variation,
+        const std::function<void(const std::string &line)> &progress)
 {
     const fs::path file = run.legal_states() / fmt::format("{}.{}", name, variation);
     agent::JobReport report;
     if (fs::exists(file)) {
         const std::string kept = read_file(file);
-        if (kept.starts_with(digest + "\n") && agent::decode_job(std::string_view(kept).substr(digest.size() + 1), report))
+        if (kept.starts_with(digest + "\n") &&
+            agent::decode_job(std::string_view(kept).substr(digest.size() + 1), report))
             return std::move(report.observations);
     }
     if (progress)
@@ -66,7 +67,8 @@ bool is_parallel(const agent::JobStep &step)
 }
 
 // Script commands and ops: the markers carry the number that the observations carry.
-std::vector<TracedOperation> marked_operations(const trace::TraceReader &reader, const History &history)
+std::vector<TracedOperation> marked_operations(const trace::TraceReader &reader,
+                                               const History &history)
 {
     std::map<std::uint64_t, std::size_t> last_state;
     for (std::size_t i = 0; i < history.states.size(); ++i)
@@ -78,8 +80,10 @@ std::vector<TracedOperation> marked_operations(const trace::TraceReader &reader,
         if (row.kind == trace::MarkerKind::op_begin) {
             const auto state = last_state.find(row.marker.number);
             if (state == last_state.end())
-                throw NoLegalStates(fmt::format("operation {} ('{}') of the recording did not happen when the workload "
-                                                "was observed", row.marker.number, row.marker.text));
+                throw NoLegalStates(fmt::format(
+                    "operation {} ('{}') of the recording did not happen when the workload "
+                    "was observed",
+                    row.marker.number, row.marker.text));
             open[row.marker.number] = operations.size();
             operations.push_back({row.seq, UINT64_MAX, state->second, row.marker.text});
         } else if (row.kind == trace::MarkerKind::op_end) {
@@ -106,7 +110,8 @@ std::vector<TracedOperation> system_calls(const trace::TraceReader &reader, cons
     std::vector<TracedOperation> operations;
     std::map<std::uint64_t, std::uint64_t> entered; // by process
     std::uint32_t ordinal = 0;
-    bool started = false; // what the agent's child does before it becomes the program is not the program's
+    bool started =
+        false; // what the agent's child does before it becomes the program is not the program's
     reader.for_each_marker([&](const trace::MarkerRow &row) {
         started = started || row.kind == trace::MarkerKind::process_start;
         if (!started)
@@ -122,16 +127,21 @@ std::vector<TracedOperation> system_calls(const trace::TraceReader &reader, cons
         const State &state = history.states[found->second];
         // Numbers of descriptors and addresses of maps say nothing.
         const bool same = state.call == static_cast<std::int32_t>(row.marker.number) &&
-                          (returns_a_number(state.call) ? row.marker.result >= 0 : state.result == row.marker.result);
+                          (returns_a_number(state.call) ? row.marker.result >= 0
+                                                        : state.result == row.marker.result);
         if (!same)
-            throw NoLegalStates(fmt::format("the program does not make the same system calls each time: call {} is number "
-                                            "{} with result {} in the recording, and {} with {} when it was observed",
-                                            ordinal, row.marker.number, row.marker.result, state.call, state.result));
+            throw NoLegalStates(fmt::format(
+                "the program does not make the same system calls each time: call {} is number "
+                "{} with result {} in the recording, and {} with {} when it was observed",
+                ordinal, row.marker.number, row.marker.result, state.call, state.result));
         operations.push_back({entered[row.marker.process], row.seq, found->second,
-                              row.marker.text.empty() ? fmt::format("system call {}", row.marker.number) : row.marker.text});
+                              row.marker.text.empty()
+                                  ? fmt::format("system call {}", row.marker.number)
+                                  : row.marker.text});
     });
     if (!states.empty() && states.rbegin()->first > ordinal)
-        throw NoLegalStates("the recording has fewer system calls than the workload makes when it is observed");
+        throw NoLegalStates(
+            "the recording has fewer system calls than the workload makes when it is observed");
     return operations;
 }
 
@@ -158,12 +168,15 @@ std::string LegalStates::operation_of(std::size_t state) const
     return {};
 }
 
-LegalStates find_legal_states(const record::RunFiles &run, const record::RecordInputs &inputs, const fs::path &cache,
-                              const std::function<void(const std::string &line)> &progress, const std::string &variant)
+LegalStates find_legal_states(const record::RunFiles &run, const record::RecordInputs &inputs,
+                              const fs::path &cache,
+                              const std::function<void(const std::string &line)> &progress,
+                              const std::string &variant)
 {
     const agent::JobStep &workload = workload_of(inputs);
     if (is_parallel(workload))
-        throw NoLegalStates("threads of the workload run at the same time, and in another order each time");
+        throw NoLegalStates(
+            "threads of the workload run at the same time, and in another order each time");
     const trace::TraceReader reader(run.trace());
     const std::string &digest = reader.recording().event_digest;
     const std::string name = variant.empty() ? "own" : variant;
@@ -172,8 +185,8 @@ LegalStates find_legal_states(const record::RunFiles &run, const record::RecordI
     if (const std::string why = mask_differences(history, again); !why.empty())
         throw NoLegalStates(why);
     const bool marked = workload.kind == agent::StepKind::ops || !workload.operations.empty();
-    std::vector<TracedOperation> operations = marked ? marked_operations(reader, history)
-                                                     : system_calls(reader, history);
+    std::vector<TracedOperation> operations =
+        marked ? marked_operations(reader, history) : system_calls(reader, history);
     return LegalStates(std::move(history), std::move(operations));
 }
 

@@ -49,8 +49,8 @@ public:
 };
 
 // Runs the workload twice more, or takes what an earlier call left in the run directory. Throws
-// NoLegalStates for a workload that cannot be judged by its trees. `variant` tells inputs that are not the
-// run's own from those that are.
+// NoLegalStates for a workload that cannot be judged by its trees. `variant` tells inputs that are
+// not the run's own from those that are.
 LegalStates find_legal_states(const record::RunFiles &run, const record::RecordInputs &inputs,
                               const std::filesystem::path &cache,
                               const std::function<void(const std::string &line)> &progress,

@@ -58,16 +58,18 @@ constexpr std::array kPatterns = {
 std::string_view text_of(std::string_view line)
 {
     const std::size_t semicolon = line.find(';');
-    const bool record = semicolon != std::string_view::npos && !line.empty() &&
-                        std::isdigit(static_cast<unsigned char>(line.front())) &&
-                        std::count(line.begin(), line.begin() + static_cast<std::ptrdiff_t>(semicolon), ',') >= 3;
+    const bool record =
+        semicolon != std::string_view::npos && !line.empty() &&
+        std::isdigit(static_cast<unsigned char>(line.front())) &&
+        std::count(line.begin(), line.begin() + static_cast<std::ptrdiff_t>(semicolon), ',') >= 3;
     return record ? line.substr(semicolon + 1) : line;
 }
 
 const Pattern *match(std::string_view text)
 {
     for (const Pattern &pattern : kPatterns)
-        if (text.find(pattern.text) != std::string_view::npos && text.find(pattern.also) != std::string_view::npos)
+        if (text.find(pattern.text) != std::string_view::npos &&
+            text.find(pattern.also) != std::string_view::npos)
             return &pattern;
     return nullptr;
 }
@@ -104,14 +106,16 @@ std::string without_numbers(std::string_view text)
         const std::string_view word = text.substr(at, end - at);
         const bool starts_word = at == 0 || !std::isalnum(static_cast<unsigned char>(text[at - 1]));
         // Addresses without 0x are long; "dead" and "ext4" are words.
-        const bool address = starts_word && word.size() >= 8 && std::any_of(word.begin(), word.end(), [](char c) {
-                                 return std::isdigit(static_cast<unsigned char>(c));
-                             });
+        const bool address =
+            starts_word && word.size() >= 8 && std::any_of(word.begin(), word.end(), [](char c) {
+                return std::isdigit(static_cast<unsigned char>(c));
+            });
         if (prefixed || address) {
             result += '#';
             at = end;
         } else if (std::isdigit(static_cast<unsigned char>(text[at]))) {
-            const bool part_of_word = !starts_word && std::isalpha(static_cast<unsigned char>(text[at - 1]));
+            const bool part_of_word =
+                !starts_word && std::isalpha(static_cast<unsigned char>(text[at - 1]));
             end = at;
             while (end < text.size() && std::isdigit(static_cast<unsigned char>(text[end])))
                 ++end;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What a kernel log says that must not be: crashes, warnings, and file systems that found themselves damaged.
+// What a kernel log says that must not be: crashes, warnings, and file systems that found
+// themselves damaged.
 #pragma once
 
 #include <optional>

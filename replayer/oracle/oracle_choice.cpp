@@ -38,7 +38,9 @@ std::optional<agent::MountRequest> mount_of(const agent::Job &job)
 std::size_t device_number(const std::string &source, std::size_t devices)
 {
     constexpr std::string_view kPrefix = "/dev/pmem";
-    const std::size_t number = source.starts_with(kPrefix) ? std::strtoul(source.c_str() + kPrefix.size(), nullptr, 10) : 0;
+    const std::size_t number = source.starts_with(kPrefix)
+                                   ? std::strtoul(source.c_str() + kPrefix.size(), nullptr, 10)
+                                   : 0;
     if (number >= devices)
         fail(ErrorKind::trace, "the run mounts {}, which is not one of its PM devices", source);
     return number;
@@ -48,21 +50,25 @@ void require_needs(const OracleFolder &oracle)
 {
     for (const std::string &name : oracle.needs)
         if (!find_program(name))
-            fail(ErrorKind::io, "the oracle {} needs {}, which is not installed", oracle.name, name);
+            fail(ErrorKind::io, "the oracle {} needs {}, which is not installed", oracle.name,
+                 name);
 }
 
 class Chooser {
 public:
-    explicit Chooser(const JudgeSettings &settings) : settings_(settings), test_(settings.inputs.test)
+    explicit Chooser(const JudgeSettings &settings)
+        : settings_(settings), test_(settings.inputs.test)
     {
         choice_.mount = mount_of(settings.inputs.workload);
         if (choice_.mount)
-            choice_.pm_device = device_number(choice_.mount->source, settings.inputs.config.pm.size());
+            choice_.pm_device =
+                device_number(choice_.mount->source, settings.inputs.config.pm.size());
     }
 
     OracleChoice run()
     {
-        const std::vector<std::string> &asked = !settings_.oracles.empty() ? settings_.oracles : test_.oracles;
+        const std::vector<std::string> &asked =
+            !settings_.oracles.empty() ? settings_.oracles : test_.oracles;
         if (asked.empty())
             choose_defaults();
         for (const std::string &name : asked)
@@ -92,24 +98,29 @@ private:
         }
         choice_.program = !test_.recovery.empty();
         if (!choice_.mount && !choice_.program)
-            fail(ErrorKind::usage, "nothing can judge this run: it has no file system, and its spec has no test.recovery");
+            fail(ErrorKind::usage, "nothing can judge this run: it has no file system, and its "
+                                   "spec has no test.recovery");
     }
 
     void choose(const OracleFolder &oracle)
     {
         if (!oracle.built_in) {
             if (!choice_.mount)
-                fail(ErrorKind::usage, "the oracle {} is for file systems, and this run has none", oracle.name);
+                fail(ErrorKind::usage, "the oracle {} is for file systems, and this run has none",
+                     oracle.name);
             if (!oracle.is_for(choice_.mount->fstype))
-                fail(ErrorKind::usage, "the oracle {} is not for {}", oracle.name, choice_.mount->fstype);
+                fail(ErrorKind::usage, "the oracle {} is not for {}", oracle.name,
+                     choice_.mount->fstype);
             require_needs(oracle);
             choice_.programs.push_back(oracle);
         } else if (oracle.name == "program") {
             if (test_.recovery.empty())
-                fail(ErrorKind::usage, "the oracle program needs a command: test.recovery in the spec");
+                fail(ErrorKind::usage,
+                     "the oracle program needs a command: test.recovery in the spec");
             choice_.program = true;
         } else if (!choice_.mount) {
-            fail(ErrorKind::usage, "the oracle {} is for file systems, and this run has none", oracle.name);
+            fail(ErrorKind::usage, "the oracle {} is for file systems, and this run has none",
+                 oracle.name);
         } else if (oracle.name == "semantic") {
             add_semantic();
         } else if (oracle.name == "usable") {
@@ -122,20 +133,23 @@ private:
 
     void add_semantic()
     {
-        LegalStates legal = find_legal_states(settings_.run, settings_.inputs, settings_.cache, settings_.progress);
+        LegalStates legal =
+            find_legal_states(settings_.run, settings_.inputs, settings_.cache, settings_.progress);
         for (const Mask &mask : legal.history().masks)
-            say(fmt::format("no two runs agree on the {} of {}: not compared", mask.field, mask.path));
-        choice_.trees.push_back({"semantic", std::move(legal), rules_for(*choice_.mount, test_.semantics)});
+            say(fmt::format("no two runs agree on the {} of {}: not compared", mask.field,
+                            mask.path));
+        choice_.trees.push_back(
+            {"semantic", std::move(legal), rules_for(*choice_.mount, test_.semantics)});
     }
 
     void add_differential()
     {
-        const std::string other = !test_.other_file_system.empty() ? test_.other_file_system
+        const std::string other = !test_.other_file_system.empty()  ? test_.other_file_system
                                   : choice_.mount->fstype == "ext4" ? "xfs"
                                                                     : "ext4";
         choice_.trees.push_back({"differential",
-                                 find_legal_states_of(other, settings_.run, settings_.inputs, settings_.cache,
-                                                      settings_.progress),
+                                 find_legal_states_of(other, settings_.run, settings_.inputs,
+                                                      settings_.cache, settings_.progress),
                                  rules_for(*choice_.mount, test_.semantics)});
     }
 
@@ -149,9 +163,10 @@ private:
 SemanticRules rules_for(const agent::MountRequest &mount, const std::string &semantics)
 {
     SemanticRules rules;
-    const bool sync = semantics.empty() ? std::find(kSyncFileSystems.begin(), kSyncFileSystems.end(), mount.fstype) !=
-                                              kSyncFileSystems.end()
-                                        : semantics == "sync";
+    const bool sync = semantics.empty()
+                          ? std::find(kSyncFileSystems.begin(), kSyncFileSystems.end(),
+                                      mount.fstype) != kSyncFileSystems.end()
+                          : semantics == "sync";
     rules.semantics = sync ? Semantics::sync : Semantics::fsync;
     const bool dax = has_dax(mount.options);
     rules.sizes_lag = !dax;

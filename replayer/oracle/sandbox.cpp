@@ -35,41 +35,23 @@ void add_system(std::vector<std::string> &command)
 
 } // namespace
 
-CommandResult run_sandboxed(const std::vector<std::string> &argv, const std::vector<SandboxFile> &files,
-                            const SandboxLimits &limits)
+CommandResult run_sandboxed(const std::vector<std::string> &argv,
+                            const std::vector<SandboxFile> &files, const SandboxLimits &limits)
 {
     static const std::string prlimit = require_program("prlimit", "util-linux");
     static const std::string bwrap = require_program("bwrap", "bubblewrap");
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(limits.time).count() + 1;
-    std::vector<std::string> command = {prlimit,
-                                        fmt::format("--as={}", limits.memory),
-                                        fmt::format("--cpu={}", seconds),
-                                        // Up to the program to raise: xfs_repair insists on that.
-                                        fmt::format("--fsize={}:", limits.file),
-                                        "--core=0",
-                                        bwrap,
-                                        "--unshare-all",
-                                        "--unshare-user",
-                                        "--uid",
-                                        "65534",
-                                        "--gid",
-                                        "65534",
-                                        "--cap-drop",
-                                        "ALL",
-                                        "--die-with-parent",
-                                        "--new-session",
-                                        "--clearenv",
-                                        "--setenv",
-                                        "PATH",
-                                        "/usr/sbin:/usr/bin:/sbin:/bin",
-                                        "--setenv",
-                                        "LC_ALL",
-                                        "C",
-                                        "--chdir",
-                                        "/"};
+    std::vector<std::string> command = {
+        prlimit, fmt::format("--as={}", limits.memory), fmt::format("--cpu={}", seconds),
+        // Up to the program to raise: xfs_repair insists on that.
+        fmt::format("--fsize={}:", limits.file), "--core=0", bwrap, "--unshare-all",
+        "--unshare-user", "--uid", "65534", "--gid", "65534", "--cap-drop", "ALL",
+        "--die-with-parent", "--new-session", "--clearenv", "--setenv", "PATH",
+        "/usr/sbin:/usr/bin:/sbin:/bin", "--setenv", "LC_ALL", "C", "--chdir", "/"};
     add_system(command);
     for (const SandboxFile &file : files)
-        command.insert(command.end(), {file.writable ? "--bind" : "--ro-bind", file.host.string(), file.inside});
+        command.insert(command.end(),
+                       {file.writable ? "--bind" : "--ro-bind", file.host.string(), file.inside});
     command.push_back("--");
     command.insert(command.end(), argv.begin(), argv.end());
     CommandOptions options;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Programs that read crash images run here: without privileges, network or files of the host but what they
-// are given, within limits of time and memory. An image may be made to attack its own checker.
+// Programs that read crash images run here: without privileges, network or files of the host but
+// what they are given, within limits of time and memory. An image may be made to attack its own
+// checker.
 #pragma once
 
 #include <chrono>
@@ -27,7 +28,7 @@ struct SandboxFile {
 };
 
 // An io error if bubblewrap is missing or cannot start anything.
-CommandResult run_sandboxed(const std::vector<std::string> &argv, const std::vector<SandboxFile> &files,
-                            const SandboxLimits &limits);
+CommandResult run_sandboxed(const std::vector<std::string> &argv,
+                            const std::vector<SandboxFile> &files, const SandboxLimits &limits);
 
 } // namespace fencepost::oracle

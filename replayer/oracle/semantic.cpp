@@ -49,10 +49,10 @@ int weight(const std::string &kind)
 // One tree against one state.
 class Comparison {
 public:
-    Comparison(const agent::TreeDump &dump, const Tree &tree, const History &history, const Window &window,
-               const SemanticRules &rules, std::size_t state)
-        : dump_(dump), tree_(tree), history_(history), window_(window), rules_(rules), state_(state),
-          legal_(history.tree_at(state))
+    Comparison(const agent::TreeDump &dump, const Tree &tree, const History &history,
+               const Window &window, const SemanticRules &rules, std::size_t state)
+        : dump_(dump), tree_(tree), history_(history), window_(window), rules_(rules),
+          state_(state), legal_(history.tree_at(state))
     {
     }
 
@@ -71,13 +71,15 @@ private:
     void compare_entry(const TreeEntry &found, const TreeEntry &legal);
     void compare_links();
     void compare_bytes(const TreeEntry &found, const TreeEntry &legal);
-    void compare_block(const TreeEntry &found, std::size_t block, const std::vector<std::uint64_t> &versions);
+    void compare_block(const TreeEntry &found, std::size_t block,
+                       const std::vector<std::uint64_t> &versions);
     bool size_is_legal(const TreeEntry &found, const TreeEntry &legal) const;
-    // The states whose bytes a file may have: from where they were made durable, or it came into being.
+    // The states whose bytes a file may have: from where they were made durable, or it came into
+    // being.
     std::size_t oldest_bytes(std::uint64_t inode, std::size_t block) const;
     std::size_t newest_bytes(std::uint64_t inode) const;
-    // Under sync semantics: stores to a map are no operations of the file system, so they are durable only
-    // once somebody made them so.
+    // Under sync semantics: stores to a map are no operations of the file system, so they are
+    // durable only once somebody made them so.
     std::size_t before_stores(std::uint64_t inode, std::size_t block) const;
     bool makes_durable(const State &state, std::uint64_t inode, std::size_t block) const;
     const Block *bytes_of(std::uint64_t hash) const;
@@ -100,7 +102,8 @@ bool Comparison::makes_durable(const State &state, std::uint64_t inode, std::siz
     const std::uint64_t first = std::uint64_t(block) * kTreeBlock;
     return state.durable != Durable::nothing && state.inode == inode &&
            (state.range.length == 0 ||
-            (state.range.offset <= first && first + kTreeBlock <= state.range.offset + state.range.length));
+            (state.range.offset <= first &&
+             first + kTreeBlock <= state.range.offset + state.range.length));
 }
 
 std::size_t Comparison::before_stores(std::uint64_t inode, std::size_t block) const
@@ -159,7 +162,8 @@ const Block *Comparison::bytes_of(std::uint64_t hash) const
     return history_.block(hash);
 }
 
-void Comparison::compare_block(const TreeEntry &found, std::size_t block, const std::vector<std::uint64_t> &versions)
+void Comparison::compare_block(const TreeEntry &found, std::size_t block,
+                               const std::vector<std::uint64_t> &versions)
 {
     const std::uint64_t hash = hash_at(found, block);
     if (std::find(versions.begin(), versions.end(), hash) != versions.end())
@@ -180,9 +184,11 @@ void Comparison::compare_block(const TreeEntry &found, std::size_t block, const 
     }
     for (std::size_t i = 0; i < kTreeBlock; ++i) {
         const char byte = (*bytes)[i];
-        if (std::none_of(sources.begin(), sources.end(), [&](const Block *source) { return (*source)[i] == byte; })) {
+        if (std::none_of(sources.begin(), sources.end(),
+                         [&](const Block *source) { return (*source)[i] == byte; })) {
             add(byte == 0 ? "zeros" : "garbage", found.path,
-                fmt::format("{}, byte {}: {:#04x}, which was never there", where, i, static_cast<unsigned char>(byte)));
+                fmt::format("{}, byte {}: {:#04x}, which was never there", where, i,
+                            static_cast<unsigned char>(byte)));
             return;
         }
     }
@@ -200,7 +206,8 @@ void Comparison::compare_bytes(const TreeEntry &found, const TreeEntry &legal)
     const std::size_t newest = exact ? state_ : newest_bytes(legal.inode);
     for (std::size_t block = 0; block < block_count(found); ++block) {
         std::vector<std::uint64_t> versions;
-        const std::size_t oldest = exact ? before_stores(legal.inode, block) : oldest_bytes(legal.inode, block);
+        const std::size_t oldest =
+            exact ? before_stores(legal.inode, block) : oldest_bytes(legal.inode, block);
         for (std::size_t i = oldest; i <= newest; ++i) {
             const TreeEntry *version = history_.tree_at(i).by_inode(legal.inode);
             const std::uint64_t hash = version ? hash_at(*version, block) : 0;
@@ -227,8 +234,8 @@ void Comparison::compare_entry(const TreeEntry &found, const TreeEntry &legal)
             continue;
         if (field == "size" && size_is_legal(found, legal))
             continue;
-        // Where the blocks of a file are is told by its bytes; a hole that was filled with zeros, or the
-        // other way round, is nobody's loss.
+        // Where the blocks of a file are is told by its bytes; a hole that was filled with zeros,
+        // or the other way round, is nobody's loss.
         if (field == "holes")
             continue;
         add(field, found.path, "not that of any legal state");
@@ -269,8 +276,9 @@ std::vector<TreeProblem> Comparison::run()
     }
     compare_links();
     // What is gone, or should be, explains most of what is odd about the rest.
-    std::stable_sort(problems_.begin(), problems_.end(),
-                     [](const TreeProblem &a, const TreeProblem &b) { return weight(a.kind) > weight(b.kind); });
+    std::stable_sort(
+        problems_.begin(), problems_.end(),
+        [](const TreeProblem &a, const TreeProblem &b) { return weight(a.kind) > weight(b.kind); });
     return problems_;
 }
 
@@ -307,18 +315,25 @@ std::size_t durable_state(const History &history, const Window &window, const Se
 TreeVerdict judge_tree(const agent::TreeDump &dump, const History &history, const Window &window,
                        const SemanticRules &rules)
 {
-    CHECK(window.returned <= window.begun && window.begun < history.states.size(), "a window into a workload's states");
+    CHECK(window.returned <= window.begun && window.begun < history.states.size(),
+          "a window into a workload's states");
     TreeVerdict verdict;
     const Tree tree(dump.entries);
     verdict.first_state = durable_state(history, window, rules);
     verdict.last_state = window.begun;
     bool first = true;
-    // From the last: of states that explain a tree equally badly the latest is most likely what was meant.
+    // From the last: of states that explain a tree equally badly the latest is most likely what was
+    // meant.
     for (std::size_t i = window.begun + 1; i-- > verdict.first_state;) {
         Comparison comparison(dump, tree, history, window, rules, i);
         std::vector<TreeProblem> problems = comparison.run();
         if (problems.empty()) {
-            verdict = {true, comparison.undecided() || dump.truncated, verdict.first_state, window.begun, i, {}};
+            verdict = {true,
+                       comparison.undecided() || dump.truncated,
+                       verdict.first_state,
+                       window.begun,
+                       i,
+                       {}};
             return verdict;
         }
         if (first || problems.size() < verdict.problems.size()) {

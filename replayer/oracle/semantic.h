@@ -32,14 +32,15 @@ struct Window {
 
 // What is wrong with one name.
 struct TreeProblem {
-    std::string kind; // a field's name, "missing", "unexpected", "linked", "old bytes", "zeros", "garbage", ...
+    std::string kind; // a field's name, "missing", "unexpected", "linked", "old bytes", "zeros",
+                      // "garbage", ...
     std::string path;
     std::string detail;
 };
 
 struct TreeVerdict {
     bool legal = true;
-    bool undecided = false; // bytes are missing that the answer needs
+    bool undecided = false;      // bytes are missing that the answer needs
     std::size_t first_state = 0; // states from here ...
     std::size_t last_state = 0;  // ... to here were compared with
     std::size_t nearest = 0;     // the one with the fewest problems

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What the rules cost: all of them, each of them, memory by length, and beside them bookkeeping in a balanced tree as
-// pmemcheck does it. rules_bench [--smoke | EVENTS_IN_MILLIONS…]
+// What the rules cost: all of them, each of them, memory by length, and beside them bookkeeping in
+// a balanced tree as pmemcheck does it. rules_bench [--smoke | EVENTS_IN_MILLIONS…]
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -50,7 +50,8 @@ struct Measured {
 Measured run_rules(const trace::TraceReader &reader, const rules::Settings &settings)
 {
     const double start = cpu_seconds();
-    const findings::RuleReport report = rules::Engine(reader, settings, rules::built_in_transaction_tables()).run();
+    const findings::RuleReport report =
+        rules::Engine(reader, settings, rules::built_in_transaction_tables()).run();
     return {cpu_seconds() - start, report.findings.size(), report.summary.rules.size()};
 }
 
@@ -65,8 +66,9 @@ double read_only(const trace::TraceReader &reader)
     return cpu_seconds() - start;
 }
 
-// Every store a node of a balanced tree, found again by a flush, looked at by every fence: what pmemcheck keeps, for
-// missing flushes and fences, overwrites and redundant flushes. Findings are one for each site and stack here too.
+// Every store a node of a balanced tree, found again by a flush, looked at by every fence: what
+// pmemcheck keeps, for missing flushes and fences, overwrites and redundant flushes. Findings are
+// one for each site and stack here too.
 class TreeBookkeeping {
 public:
     void event(std::uint64_t seq, const Event &event)
@@ -95,7 +97,10 @@ private:
     };
     using Tree = std::map<std::uint64_t, Node>;
 
-    void report(int rule, trace::SiteId site, trace::StackId stack) { findings_.emplace(rule, site, stack); }
+    void report(int rule, trace::SiteId site, trace::StackId stack)
+    {
+        findings_.emplace(rule, site, stack);
+    }
 
     Tree::iterator first_at_or_over(std::uint64_t address)
     {
@@ -128,7 +133,8 @@ private:
     {
         const std::uint64_t start = event.first_line() * trace::kLineBytes;
         bool useful = false;
-        for (auto at = first_at_or_over(start); at != stores_.end() && at->first < start + trace::kLineBytes; ++at) {
+        for (auto at = first_at_or_over(start);
+             at != stores_.end() && at->first < start + trace::kLineBytes; ++at) {
             useful |= !at->second.flushed;
             at->second.flushed = true;
         }
@@ -158,17 +164,20 @@ Measured run_tree(const trace::TraceReader &reader)
 
 void print(const char *what, double events, const Measured &measured, double base)
 {
-    std::printf("%-24s %6.2f s  %6.1f M events/s  %5.1f ns an event beyond reading  %zu findings\n", what, measured.seconds,
-                events / measured.seconds / 1e6, (measured.seconds - base) / events * 1e9, measured.findings);
+    std::printf("%-24s %6.2f s  %6.1f M events/s  %5.1f ns an event beyond reading  %zu findings\n",
+                what, measured.seconds, events / measured.seconds / 1e6,
+                (measured.seconds - base) / events * 1e9, measured.findings);
     std::fflush(stdout);
 }
 
-void measure(const char *name, trace::PmWorkShape shape, std::uint64_t count, const std::filesystem::path &path, bool each)
+void measure(const char *name, trace::PmWorkShape shape, std::uint64_t count,
+             const std::filesystem::path &path, bool each)
 {
     PmWork(shape).write(path, count);
     const trace::TraceReader reader(path);
     const auto events = static_cast<double>(reader.event_count());
-    std::printf("-- %s: %.1f M events, %u data pages at most, %u vCPUs\n", name, events / 1e6, shape.data_pages, shape.vcpus);
+    std::printf("-- %s: %.1f M events, %u data pages at most, %u vCPUs\n", name, events / 1e6,
+                shape.data_pages, shape.vcpus);
     read_only(reader); // brings the file in
     const double reading = read_only(reader);
     print("reading", events, {reading, 0, 0}, reading);
@@ -185,8 +194,10 @@ void measure(const char *name, trace::PmWorkShape shape, std::uint64_t count, co
     print("durable operations", events, run_rules(reader, operations), reading);
     const Measured tree = run_tree(reader);
     print("tree, 4 checks", events, tree, reading);
-    std::printf("%-24s all rules %.1f M events/s (budget ≥ 10: %s), %.1f× as fast as the tree (budget ≥ 3×: %s)\n", "budget",
-                events / all.seconds / 1e6, events / all.seconds >= 1e7 ? "met" : "NOT met", tree.seconds / all.seconds,
+    std::printf("%-24s all rules %.1f M events/s (budget ≥ 10: %s), %.1f× as fast as the tree "
+                "(budget ≥ 3×: %s)\n",
+                "budget", events / all.seconds / 1e6,
+                events / all.seconds >= 1e7 ? "met" : "NOT met", tree.seconds / all.seconds,
                 tree.seconds / all.seconds >= 3 ? "met" : "NOT met");
     if (!each)
         return;
@@ -201,17 +212,23 @@ void measure(const char *name, trace::PmWorkShape shape, std::uint64_t count, co
             one.persistency = rules::Persistency::epoch;
         const Measured measured = run_rules(reader, one);
         if (measured.rules != 0)
-            std::printf("  %-22s %5.2f ns an event beyond the engine\n", std::string(rule->name).c_str(),
+            std::printf("  %-22s %5.2f ns an event beyond the engine\n",
+                        std::string(rule->name).c_str(),
                         (measured.seconds - engine.seconds) / events * 1e9);
     }
 }
 
-// A third of the operations are made commits of jbd2, so that every event is looked at for transactions.
+// A third of the operations are made commits of jbd2, so that every event is looked at for
+// transactions.
 void measure_transactions(const std::filesystem::path &path)
 {
     {
         trace::TraceAmendment amendment(path);
-        amendment.put_symbol({.id = 1, .name = "jbd2_journal_commit_transaction", .module = "kernel", .address = 1, .size = 1});
+        amendment.put_symbol({.id = 1,
+                              .name = "jbd2_journal_commit_transaction",
+                              .module = "kernel",
+                              .address = 1,
+                              .size = 1});
         amendment.locate_stack_frame(3, {.symbol = 1});
         amendment.commit();
     }
@@ -238,13 +255,16 @@ void run(const std::vector<std::string_view> &arguments)
     const auto path = directory.path() / "trace.db";
     std::vector<std::uint64_t> counts;
     for (const std::string_view argument : arguments)
-        counts.push_back(argument == "--smoke" ? 500'000 : std::strtoull(argument.data(), nullptr, 10) * 1'000'000);
+        counts.push_back(argument == "--smoke"
+                             ? 500'000
+                             : std::strtoull(argument.data(), nullptr, 10) * 1'000'000);
     if (counts.empty())
         counts = {20'000'000};
     for (const std::uint64_t count : counts) {
         for (const std::uint64_t part : {count / 20, count})
             measure_memory(path, part);
-        measure("library", {.data_pages = 1, .forgetful = true, .mixed_lines = true, .vcpus = 2}, count, path, true);
+        measure("library", {.data_pages = 1, .forgetful = true, .mixed_lines = true, .vcpus = 2},
+                count, path, true);
         measure_transactions(path);
         measure("file system", {.data_pages = 14}, count, path, false);
     }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// fencefs under random operations of two threads on two CPUs, with the machine killed again and again:
-// fencefs_stress OPERATIONS SEED. After each kill fsck looks at PM, and the next machine recovers, compares the
-// tree with the model and goes on. A kill leaves in PM all stores up to some instruction, flushed or not: it shows
-// what goes wrong between two stores, not what a cache would have lost; crash states are for that.
+// fencefs under random operations of two threads on two CPUs, with the machine killed again and
+// again: fencefs_stress OPERATIONS SEED. After each kill fsck looks at PM, and the next machine
+// recovers, compares the tree with the model and goes on. A kill leaves in PM all stores up to some
+// instruction, flushed or not: it shows what goes wrong between two stores, not what a cache would
+// have lost; crash states are for that.
 #include <cstdio>
 #include <cstdlib>
 #include <random>
@@ -30,7 +31,8 @@ void require_success(Guest &guest, const std::string &command)
 {
     const RunReply reply = run_in(guest, {"sh", "-c", command});
     if (!reply.success())
-        fail(ErrorKind::guest, "{}: {}{}\n{}", command, reply.output, reply.errors, guest.log().kernel_log());
+        fail(ErrorKind::guest, "{}: {}{}\n{}", command, reply.output, reply.errors,
+             guest.log().kernel_log());
 }
 
 fs::path build_module(World &world, const fs::path &directory)
@@ -49,10 +51,11 @@ bool run_some(Guest &guest, const std::string &command, std::chrono::millisecond
     request.argv = {"sh", "-c", command};
     request.time_limit_ms = 600'000;
     try {
-        const RunReply reply =
-            *guest.with_agent([&](AgentClient &agent) { return agent.run(request, Deadline::after(time)); });
+        const RunReply reply = *guest.with_agent(
+            [&](AgentClient &agent) { return agent.run(request, Deadline::after(time)); });
         if (!reply.success())
-            fail(ErrorKind::guest, "{}{}\n{}", reply.output, reply.errors, guest.log().kernel_log());
+            fail(ErrorKind::guest, "{}{}\n{}", reply.output, reply.errors,
+                 guest.log().kernel_log());
         return true;
     } catch (const GuestLost &lost) {
         if (lost.end() != GuestEnd::hung)
@@ -77,9 +80,10 @@ void run(const std::string &operations, const std::string &seed)
             put_program(*guest, FENCEPOST_FENCEFS_STRESS, "/tmp/stress");
             if (first)
                 require_success(*guest, "/tmp/mkfs.fencefs /dev/pmem0");
-            require_success(*guest, "insmod /tmp/fencefs.ko && mkdir -p /mnt/pm && mount -t fencefs /dev/pmem0 /mnt/pm");
+            require_success(*guest, "insmod /tmp/fencefs.ko && mkdir -p /mnt/pm && mount -t "
+                                    "fencefs /dev/pmem0 /mnt/pm");
             finished = run_some(*guest, "/tmp/stress /mnt/pm /dev/pmem1 " + seed + " " + operations,
-                                std::chrono::milliseconds(20 + random() % 250));
+                                std::chrono::milliseconds(100 + random() % 700));
             if (finished)
                 require_success(*guest, "umount /mnt/pm");
             const std::string log = guest->log().kernel_log();
@@ -87,11 +91,13 @@ void run(const std::string &operations, const std::string &seed)
                 fail(ErrorKind::guest, "the kernel complains: {}", log);
         }
         kills += !finished;
-        const CommandResult fsck = run_command({FENCEPOST_FENCEFS_FSCK, pm[0].string(), std::to_string(2 << 20)});
+        const CommandResult fsck =
+            run_command({FENCEPOST_FENCEFS_FSCK, pm[0].string(), std::to_string(2 << 20)});
         if (!fsck.success())
             fail(ErrorKind::guest, "after {} kills: {}", kills, fsck.output);
     }
-    std::printf("fencefs_stress: %s operations, %u kills, no difference\n", operations.c_str(), kills);
+    std::printf("fencefs_stress: %s operations, %u kills, no difference\n", operations.c_str(),
+                kills);
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// fencefs, the file system that is a target, does what a file system does, and its fsck sees what is wrong.
+// fencefs, the file system that is a target, does what a file system does, and its fsck sees what
+// is wrong.
 #include <fstream>
 
 #include <gtest/gtest.h>
@@ -66,13 +67,15 @@ protected:
     {
         put_program(guest, module(), "/tmp/fencefs.ko");
         put_program(guest, FENCEPOST_FENCEFS_MKFS, "/tmp/mkfs.fencefs");
-        expect_success(guest, "insmod /tmp/fencefs.ko && /tmp/mkfs.fencefs /dev/pmem0 && mkdir -p /mnt/pm");
+        expect_success(
+            guest, "insmod /tmp/fencefs.ko && /tmp/mkfs.fencefs /dev/pmem0 && mkdir -p /mnt/pm");
     }
 
     static void expect_success(Guest &guest, const std::string &command)
     {
         const RunReply reply = run_in(guest, {"sh", "-c", command});
-        EXPECT_TRUE(reply.success()) << command << "\n" << reply.output << reply.errors << guest.log().kernel_log();
+        EXPECT_TRUE(reply.success()) << command << "\n"
+                                     << reply.output << reply.errors << guest.log().kernel_log();
     }
 
     static CommandResult fsck(const fs::path &pm)
@@ -92,12 +95,16 @@ TEST_F(Fencefs, DoesWhatFileSystemsDo)
     expect_success(guest, "mount -t fencefs -o dax /dev/pmem0 /mnt/pm");
     expect_success(guest, kOperations);
     EXPECT_EQ(fsck(recorded.pm_file()).output, "") << "while it is mounted";
-    expect_success(guest, "cd /mnt/pm; find . -type f | sort | xargs md5sum >/tmp/before; cd /; umount /mnt/pm");
+    expect_success(
+        guest,
+        "cd /mnt/pm; find . -type f | sort | xargs md5sum >/tmp/before; cd /; umount /mnt/pm");
     EXPECT_EQ(fsck(recorded.pm_file()).output, "");
     expect_success(guest, "mount -t fencefs -o dax /dev/pmem0 /mnt/pm && cd /mnt/pm && "
                           "find . -type f | sort | xargs md5sum | cmp - /tmp/before");
-    expect_success(guest, "umount /mnt/pm && ! mount -t fencefs -o bug=no_such /dev/pmem0 /mnt/pm && "
-                          "mount -t fencefs -o bug=commit_first /dev/pmem0 /mnt/pm && grep bug=commit_first /proc/mounts");
+    expect_success(guest,
+                   "umount /mnt/pm && ! mount -t fencefs -o bug=no_such /dev/pmem0 /mnt/pm && "
+                   "mount -t fencefs -o bug=commit_first /dev/pmem0 /mnt/pm && grep "
+                   "bug=commit_first /proc/mounts");
     EXPECT_EQ(guest.log().kernel_log().find("BUG"), std::string::npos) << guest.log().kernel_log();
     recorded.end();
     EXPECT_EQ(recorded.compare().differing_lines, 0u);
@@ -118,9 +125,10 @@ TEST_F(Fencefs, FsckSeesDamage)
     {
         const std::unique_ptr<Guest> guest = world().restore({pm});
         prepare(*guest);
-        expect_success(*guest, "mount -t fencefs -o dax /dev/pmem0 /mnt/pm && cd /mnt/pm && "
-                               "! dd if=/dev/zero of=full bs=64k 2>/dev/null && rm full && mkdir d && "
-                               "echo x >d/f && ln -s target l && cd / && umount /mnt/pm");
+        expect_success(*guest,
+                       "mount -t fencefs -o dax /dev/pmem0 /mnt/pm && cd /mnt/pm && "
+                       "! dd if=/dev/zero of=full bs=64k 2>/dev/null && rm full && mkdir d && "
+                       "echo x >d/f && ln -s target l && cd / && umount /mnt/pm");
         guest->power_off(soon());
     }
     ASSERT_EQ(fsck(pm).end.code, 0) << fsck(pm).output;
@@ -129,27 +137,34 @@ TEST_F(Fencefs, FsckSeesDamage)
     std::ifstream(pm, std::ios::binary).seekg(kData).read(bytes_of(super), sizeof(super));
     ASSERT_EQ(super.magic, FENCEFS_MAGIC);
     const Damage kDamages[] = {
-        {"links of a file", 3, offsetof(fencefs_inode, mode_links), 0100644 | 2ull << 32, "has 2 links, and there are 1"},
+        {"links of a file", 3, offsetof(fencefs_inode, mode_links), 0100644 | 2ull << 32,
+         "has 2 links, and there are 1"},
         {"no links", 3, offsetof(fencefs_inode, mode_links), 0100644, "orphan in a clean"},
         {"not in use", 3, offsetof(fencefs_inode, mode_links), 0, "which is not in use"},
-        {"links of a directory", 2, offsetof(fencefs_inode, mode_links), 040755 | 3ull << 32, "has 3 links, and there are 2"},
+        {"links of a directory", 2, offsetof(fencefs_inode, mode_links), 040755 | 3ull << 32,
+         "has 3 links, and there are 2"},
         {"parent", 2, offsetof(fencefs_inode, parent), 3, "as its parent"},
         {"size of a directory", 2, offsetof(fencefs_inode, size), 100, "has size 100"},
         {"size of a file", 3, offsetof(fencefs_inode, size), 0, "beyond its size"},
         {"size of a link", 4, offsetof(fencefs_inode, size), 5, "has not the 5 bytes"},
         {"block outside", 3, offsetof(fencefs_inode, block), 5, "has a block 5"},
-        {"block of another", 3, offsetof(fencefs_inode, block), super.data_block, "belongs to inode"},
+        {"block of another", 3, offsetof(fencefs_inode, block), super.data_block,
+         "belongs to inode"},
     };
     for (const Damage &damage : kDamages) {
-        const auto place = static_cast<std::streamoff>(kData + super.table_block * FENCEFS_BLOCK +
-                                                       damage.inode * sizeof(fencefs_inode) + damage.field);
+        const auto place =
+            static_cast<std::streamoff>(kData + super.table_block * FENCEFS_BLOCK +
+                                        damage.inode * sizeof(fencefs_inode) + damage.field);
         std::fstream file(pm, std::ios::binary | std::ios::in | std::ios::out);
         std::uint64_t before = 0;
         file.seekg(place).read(bytes_of(before), sizeof(before));
-        file.seekp(place).write(reinterpret_cast<const char *>(&damage.value), sizeof(damage.value)).flush();
+        file.seekp(place)
+            .write(reinterpret_cast<const char *>(&damage.value), sizeof(damage.value))
+            .flush();
         const CommandResult result = fsck(pm);
         EXPECT_EQ(result.end.code, 1) << damage.name;
-        EXPECT_NE(result.output.find(damage.said), std::string::npos) << damage.name << ": " << result.output;
+        EXPECT_NE(result.output.find(damage.said), std::string::npos)
+            << damage.name << ": " << result.output;
         file.seekp(place).write(bytes_of(before), sizeof(before)).flush();
     }
     EXPECT_EQ(fsck(pm).end.code, 0);

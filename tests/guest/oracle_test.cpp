@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The oracles that need a guest, on a real run: its last image passes, the same image damaged in ten ways and
-// more is caught by each of them. `ext4` and `xfs` need no guest: tests/unit/oracle_fsck_test.cpp.
+// The oracles that need a guest, on a real run: its last image passes, the same image damaged in
+// ten ways and more is caught by each of them. `ext4` and `xfs` need no guest:
+// tests/unit/oracle_fsck_test.cpp.
 #include <fstream>
 
 #include <gtest/gtest.h>
@@ -85,14 +86,15 @@ struct JudgedRun {
 
     explicit JudgedRun(const char *text = kSpec)
     {
-        record::Recorder recorder(cache_directory(), built_part("qemu-plugin", "fencepost-tracer.so"),
+        record::Recorder recorder(cache_directory(),
+                                  built_part("qemu-plugin", "fencepost-tracer.so"),
                                   {[](const std::string &) {}, {}});
-        const record::Spec spec =
-            record::parse_spec(text, "spec.toml", directory.path(), record::FilesFrom::spec_directory);
+        const record::Spec spec = record::parse_spec(text, "spec.toml", directory.path(),
+                                                     record::FilesFrom::spec_directory);
         inputs = recorder.prepare(spec, false);
         fs::create_directory(files.directory);
-        const record::RecordResult result =
-            recorder.record(inputs, files.trace(), [&](std::size_t) { return directory.path() / "final"; });
+        const record::RecordResult result = recorder.record(
+            inputs, files.trace(), [&](std::size_t) { return directory.path() / "final"; });
         EXPECT_EQ(result.end, record::WorkloadEnd::finished) << result.outcome;
         const trace::TraceReader reader(files.trace());
         const trace::Region region = reader.regions().at(0);
@@ -101,7 +103,8 @@ struct JudgedRun {
         const trace::RegionImage image = {region, bytes};
         trace::replay_onto(reader, std::span(&image, 1));
         std::ofstream(last_image, std::ios::binary)
-            .write(reinterpret_cast<const char *>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+            .write(reinterpret_cast<const char *>(bytes.data()),
+                   static_cast<std::streamsize>(bytes.size()));
     }
 };
 
@@ -149,8 +152,9 @@ protected:
     void damage(const Damage &damage) const
     {
         if (damage.command) {
-            const CommandResult result = run_command({find_program("debugfs").value().string(), "-w", "-R", damage.command,
-                                                      pm_.string() + "?offset=2097152"});
+            const CommandResult result =
+                run_command({find_program("debugfs").value().string(), "-w", "-R", damage.command,
+                             pm_.string() + "?offset=2097152"});
             ASSERT_TRUE(result.success()) << damage.command << ": " << result.last_words();
         } else {
             std::fstream(pm_, std::ios::in | std::ios::out | std::ios::binary)
@@ -189,7 +193,8 @@ protected:
         put_image();
         const Judgement judgement = judge();
         for (const Evidence &evidence : judgement.evidence)
-            ADD_FAILURE() << evidence.oracle << ": " << evidence.summary << " " << evidence.details.dump();
+            ADD_FAILURE() << evidence.oracle << ": " << evidence.summary << " "
+                          << evidence.details.dump();
         EXPECT_EQ(judgement.verdict, Verdict::pass);
     }
 
@@ -198,7 +203,8 @@ protected:
         choose(oracle);
         expect_healthy();
         for (const Damage &each : damages)
-            EXPECT_NE(answer(oracle, each), "pass") << (each.command ? each.command : fmt::format("bytes at {}", each.at));
+            EXPECT_NE(answer(oracle, each), "pass")
+                << (each.command ? each.command : fmt::format("bytes at {}", each.at));
         // Nothing of what came before is left in the guest.
         expect_healthy();
     }
@@ -211,9 +217,19 @@ protected:
 };
 
 const std::vector<Damage> kWrongTrees = {
-    {"rm d/b"},           {"mkdir x"},          {"sif a mode 0100600"}, {"sif a uid 7"},      {"sif a gid 7"},
-    {"sif a size 5000"},  {"sif a links_count 1"}, {"symlink t a"},     {"ln d/b again"},     {"unlink s"},
-    {"unlink d/e/c"},     {"zap_block -f d/b -p 0x55 0"},               {"zap_block -f d/e/c -p 0 0"},
+    {"rm d/b"},
+    {"mkdir x"},
+    {"sif a mode 0100600"},
+    {"sif a uid 7"},
+    {"sif a gid 7"},
+    {"sif a size 5000"},
+    {"sif a links_count 1"},
+    {"symlink t a"},
+    {"ln d/b again"},
+    {"unlink s"},
+    {"unlink d/e/c"},
+    {"zap_block -f d/b -p 0x55 0"},
+    {"zap_block -f d/e/c -p 0 0"},
 };
 
 TEST_F(Oracles, Mount)
@@ -291,7 +307,8 @@ TEST_F(Oracles, TheLegalStatesAreThoseOfTheWorkload)
 }
 
 // Sizes of a file in the states of one operation.
-std::vector<std::uint64_t> sizes(const LegalStates &legal, const std::string &path, std::size_t from, std::size_t to)
+std::vector<std::uint64_t> sizes(const LegalStates &legal, const std::string &path,
+                                 std::size_t from, std::size_t to)
 {
     std::vector<std::uint64_t> result;
     for (std::size_t i = from; i <= to; ++i)
@@ -310,10 +327,12 @@ TEST(Observed, ScriptsCallByCall)
     EXPECT_EQ(sizes(legal, "greeting", operations[0].last_state, operations[1].last_state),
               (std::vector<std::uint64_t>{0, 6}))
         << "the file is there before its bytes are";
-    EXPECT_EQ(legal.history().masks, (std::set<Mask>{{"stamp", "contents"}})) << "another time in each run";
+    EXPECT_EQ(legal.history().masks, (std::set<Mask>{{"stamp", "contents"}}))
+        << "another time in each run";
     const Window synced = legal.window(operations[2].last_seq + 1);
     EXPECT_GE(durable_state(legal.history(), synced, {}), operations[1].last_state);
-    EXPECT_LT(durable_state(legal.history(), legal.window(operations[2].last_seq), {}), operations[1].last_state);
+    EXPECT_LT(durable_state(legal.history(), legal.window(operations[2].last_seq), {}),
+              operations[1].last_state);
     const Tree &end = legal.history().tree_at(legal.window(UINT64_MAX).returned);
     EXPECT_TRUE(end.find("a/b/greeting"));
     EXPECT_FALSE(end.find("greeting"));
@@ -326,11 +345,14 @@ TEST(Observed, ProgramsByTheirSystemCalls)
     std::vector<std::string> kinds;
     for (const TracedOperation &operation : legal.operations()) {
         const State &state = legal.history().states[operation.last_state];
-        kinds.push_back(state.durable == agent::Durable::all ? "sync"
-                        : legal.history().tree_at(operation.last_state).find("greeting") ? "there" : "gone");
+        kinds.push_back(state.durable == agent::Durable::all                             ? "sync"
+                        : legal.history().tree_at(operation.last_state).find("greeting") ? "there"
+                                                                                         : "gone");
     }
-    EXPECT_EQ(kinds, (std::vector<std::string>{"there", "there", "sync", "gone"})) << "open, write, sync, unlink";
-    EXPECT_EQ(sizes(legal, "greeting", 0, legal.history().states.size() - 1), (std::vector<std::uint64_t>{0, 6}));
+    EXPECT_EQ(kinds, (std::vector<std::string>{"there", "there", "sync", "gone"}))
+        << "open, write, sync, unlink";
+    EXPECT_EQ(sizes(legal, "greeting", 0, legal.history().states.size() - 1),
+              (std::vector<std::uint64_t>{0, 6}));
 }
 
 } // namespace

@@ -17,10 +17,16 @@ namespace {
 
 using findings::RuleFinding;
 
-void compile(const TemporaryDirectory &place, const std::string &program, const std::vector<std::string> &libraries)
+void compile(const TemporaryDirectory &place, const std::string &program,
+             const std::vector<std::string> &libraries)
 {
     const std::string source = FENCEPOST_SOURCE;
-    std::vector<std::string> command = {"gcc", "-g", "-O1", "-I", source + "/qemu-plugin/marker", "-o",
+    std::vector<std::string> command = {"gcc",
+                                        "-g",
+                                        "-O1",
+                                        "-I",
+                                        source + "/qemu-plugin/marker",
+                                        "-o",
                                         (place.path() / program).string(),
                                         source + "/tests/targets/rules/" + program + ".c"};
     command.insert(command.end(), libraries.begin(), libraries.end());
@@ -29,20 +35,22 @@ void compile(const TemporaryDirectory &place, const std::string &program, const 
         fail(ErrorKind::io, "cannot compile {}: {}", program, result.last_words());
 }
 
-findings::RuleReport analyze(const TemporaryDirectory &place, const std::string &program, const std::string &argument,
-                             const std::string &order)
+findings::RuleReport analyze(const TemporaryDirectory &place, const std::string &program,
+                             const std::string &argument, const std::string &order)
 {
-    write_file(place.path() / "spec.toml", fmt::format("[file_system]\ntype = \"ext4\"\n"
-                                                       "[copy]\nfrom = \"{0}\"\nto = \"/usr/local/bin/{0}\"\n"
-                                                       "[workload]\nkind = \"program\"\ncommand = [\"{0}\", \"{1}\"]\n",
-                                                       program, argument));
-    const CommandResult recorded = run_command({FENCEPOST_PROGRAM, "-q", "record", (place.path() / "spec.toml").string(), "-o",
-                                                (place.path() / "run").string()});
+    write_file(place.path() / "spec.toml",
+               fmt::format("[file_system]\ntype = \"ext4\"\n"
+                           "[copy]\nfrom = \"{0}\"\nto = \"/usr/local/bin/{0}\"\n"
+                           "[workload]\nkind = \"program\"\ncommand = [\"{0}\", \"{1}\"]\n",
+                           program, argument));
+    const CommandResult recorded =
+        run_command({FENCEPOST_PROGRAM, "-q", "record", (place.path() / "spec.toml").string(), "-o",
+                     (place.path() / "run").string()});
     if (!recorded.success())
         fail(ErrorKind::guest, "cannot record {}: {}", program, recorded.last_words());
     const trace::TraceReader reader(place.path() / "run" / "trace.db");
     findings::RuleReport report = Engine(reader, {}, built_in_transaction_tables(),
-                                                parse_order_file(split_lines(order, "orders")))
+                                         parse_order_file(split_lines(order, "orders")))
                                       .run();
     apply_known_code(report);
     return report;
@@ -54,7 +62,8 @@ std::set<std::string> found_in(const findings::RuleReport &report, const std::st
     std::set<std::string> found;
     for (const RuleFinding &finding : report.findings)
         if (finding.place.code.module.ends_with("/" + program))
-            found.insert(fmt::format("{} {} {}", name_of(finding.severity), finding.rule, finding.place.code.function));
+            found.insert(fmt::format("{} {} {}", name_of(finding.severity), finding.rule,
+                                     finding.place.code.function));
     return found;
 }
 
@@ -62,13 +71,15 @@ TEST(Rules, FindWhatIsWrongWithALedger)
 {
     const TemporaryDirectory place("/tmp", "fp-rules-");
     compile(place, "ledger", {});
-    const findings::RuleReport report = analyze(place, "ledger", "/mnt/pm/ledger",
-                                                fmt::format("struct ledger ledger in {}\n"
-                                                            "persist ledger.entry.sum before ledger.valid\n",
-                                                            (place.path() / "ledger").string()));
-    const std::set<std::string> expected = {"bug unordered add_unordered", "bug epoch-durability note_in_epoch",
-                                            "performance redundant-flush flush_twice",
-                                            "performance redundant-fence fence_twice", "bug missing-flush forget"};
+    const findings::RuleReport report =
+        analyze(place, "ledger", "/mnt/pm/ledger",
+                fmt::format("struct ledger ledger in {}\n"
+                            "persist ledger.entry.sum before ledger.valid\n",
+                            (place.path() / "ledger").string()));
+    const std::set<std::string> expected = {
+        "bug unordered add_unordered", "bug epoch-durability note_in_epoch",
+        "performance redundant-flush flush_twice", "performance redundant-fence fence_twice",
+        "bug missing-flush forget"};
     EXPECT_EQ(found_in(report, "ledger"), expected);
     for (const RuleFinding &finding : report.findings) {
         if (!finding.place.code.module.ends_with("/ledger"))
@@ -80,7 +91,8 @@ TEST(Rules, FindWhatIsWrongWithALedger)
     }
     // Nobody else is to blame for a bug.
     for (const RuleFinding &finding : report.findings) {
-        const bool blamed = finding.severity != findings::Severity::bug || finding.place.code.module.ends_with("/ledger");
+        const bool blamed = finding.severity != findings::Severity::bug ||
+                            finding.place.code.module.ends_with("/ledger");
         EXPECT_TRUE(blamed) << finding.message << ' ' << finding.place.code.function;
     }
 }
@@ -90,11 +102,12 @@ TEST(Rules, KnowTheTransactionsOfLibpmemobj)
     const TemporaryDirectory place("/tmp", "fp-rules-");
     compile(place, "tx_forget", {"-lpmemobj", "-lpmem"});
     const findings::RuleReport report = analyze(place, "tx_forget", "/mnt/pm/pool", "");
-    EXPECT_EQ(found_in(report, "tx_forget"), (std::set<std::string>{"bug unlogged-in-tx transfer_forgetful",
-                                                                "warning unlogged-in-tx count_transfer"}));
+    EXPECT_EQ(found_in(report, "tx_forget"),
+              (std::set<std::string>{"bug unlogged-in-tx transfer_forgetful",
+                                     "warning unlogged-in-tx count_transfer"}));
     for (const RuleFinding &finding : report.findings) {
-        const bool blamed =
-            finding.severity != findings::Severity::bug || finding.place.code.function == "transfer_forgetful";
+        const bool blamed = finding.severity != findings::Severity::bug ||
+                            finding.place.code.function == "transfer_forgetful";
         EXPECT_TRUE(blamed) << finding.message << ' ' << finding.place.code.function;
     }
 }

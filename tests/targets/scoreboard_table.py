@@ -25,7 +25,8 @@ def judge(result, known):
     return rules, states
 
 
-def false_positives(result):
+def correct_variant(result):
+    """What was said about code that is right. Waste may be true of what lies below it: Linux flushes whole pages."""
     rules = [each for each in (result["rules"] or {}).get("findings", []) if each["severity"] in ("bug", "performance")]
     states = [each for each in (result["states"] or {}).get("findings", []) if each["severity"] == "bug"]
     return rules, states
@@ -54,7 +55,8 @@ def summarize(results, seconds):
             entry["by_rules"] += bool(by_rules)
             entry["by_states"] += bool(by_states)
         else:
-            by_rules, by_states = false_positives(result)
+            by_rules, by_states = correct_variant(result)
+            row["rule_bugs"] = sum(each["severity"] == "bug" for each in by_rules)
             row["by_rules"] = sorted({f"{each['rule']} in {each['function']}" for each in by_rules})
             row["by_states"] = sorted({f"{each['verdict']} ({each['oracle']}): {each['summary']}" for each in by_states})
         rows.append(row)
@@ -69,7 +71,8 @@ def summarize(results, seconds):
             "variants": len(correct),
             "states": sum(row["states"] for row in correct),
             "images": sum(row["tested"] for row in correct),
-            "with_rule_findings": sum(bool(row["by_rules"]) for row in correct),
+            "with_rule_bugs": sum(bool(row["rule_bugs"]) for row in correct),
+            "with_performance_findings": sum(bool(row["by_rules"]) and not row["rule_bugs"] for row in correct),
             "with_state_findings": sum(bool(row["by_states"]) for row in correct),
         },
         "errors": sum(bool(row["error"]) for row in rows),
@@ -96,7 +99,8 @@ def markdown(table, results):
         f"- correctness bugs: {share(found.get('correctness', 0), planted.get('correctness', 0))} found",
         f"- performance bugs: {share(found.get('performance', 0), planted.get('performance', 0))} found by rules",
         f"- correct variants: {correct['variants']}, {correct['states']} crash states, {correct['images']} images tested; "
-        f"{correct['with_state_findings']} with findings by states, {correct['with_rule_findings']} with findings by rules",
+        f"{correct['with_state_findings']} with bugs by states, {correct['with_rule_bugs']} with bugs by rules, "
+        f"{correct['with_performance_findings']} with performance findings only",
         f"- rows: {len(table['rows'])} in {table['seconds']} s, {table['errors']} could not be run, "
         f"{table['infra_errors']} images with infra errors",
         "",
@@ -116,6 +120,5 @@ def markdown(table, results):
 def exit_status(table):
     """0: all that was planted was found, and nothing else."""
     complete = table["found"] == table["planted"]
-    silent = not table["correct"]["with_state_findings"] and not any(
-        row["by_rules"] for row in table["rows"] if not row["bug"] and row["kind"] != "example")
+    silent = not table["correct"]["with_state_findings"] and not table["correct"]["with_rule_bugs"]
     return 0 if complete and silent and not table["errors"] else 1

@@ -19,28 +19,36 @@ std::string alarm(const std::string &log)
 TEST(LogWatch, EverydayLinesAreQuiet)
 {
     EXPECT_EQ(alarm(""), "quiet");
-    EXPECT_EQ(alarm("6,387,4092760,-;EXT4-fs (pmem0): mounted filesystem with ordered data mode. Quota mode: none.\n"
+    EXPECT_EQ(alarm("6,387,4092760,-;EXT4-fs (pmem0): mounted filesystem with ordered data mode. "
+                    "Quota mode: none.\n"
                     "6,388,4167396,-;EXT4-fs (pmem0): unmounting filesystem.\n"
-                    "4,389,4167397,-;EXT4-fs (pmem0): DAX enabled. Warning: EXPERIMENTAL, use at your own risk\n"
+                    "4,389,4167397,-;EXT4-fs (pmem0): DAX enabled. Warning: EXPERIMENTAL, use at "
+                    "your own risk\n"
                     "6,390,4167398,-;EXT4-fs (pmem0): recovery complete\n"
                     "6,391,4167399,-;EXT4-fs (pmem0): 1 orphan inode deleted\n"
                     "5,392,4167400,-;XFS (pmem0): Mounting V5 Filesystem\n"
                     "5,393,4167401,-;XFS (pmem0): Starting recovery (logdev: internal)\n"
                     "6,394,4167402,-;XFS (pmem0): Ending clean mount\n"
-                    "4,395,4167403,-;XFS (pmem0): DAX enabled. Warning: EXPERIMENTAL, use at your own risk\n"),
+                    "4,395,4167403,-;XFS (pmem0): DAX enabled. Warning: EXPERIMENTAL, use at your "
+                    "own risk\n"),
               "quiet");
 }
 
 TEST(LogWatch, SaysWhichKindAndTheSameEachTime)
 {
-    EXPECT_EQ(alarm("2,400,1,-;EXT4-fs error (device pmem0): ext4_lookup:1853: inode #12: comm fencepost-serve: deleted "
+    EXPECT_EQ(alarm("2,400,1,-;EXT4-fs error (device pmem0): ext4_lookup:1853: inode #12: comm "
+                    "fencepost-serve: deleted "
                     "inode referenced: 13\n"),
-              "error: EXT4-fs error (device pmem0): ext4_lookup:#: inode ##: comm fencepost-serve: deleted inode "
+              "error: EXT4-fs error (device pmem0): ext4_lookup:#: inode ##: comm fencepost-serve: "
+              "deleted inode "
               "referenced: #");
-    EXPECT_EQ(alarm("1,400,1,-;XFS (pmem0): Metadata corruption detected at xfs_agi_verify+0x12a/0x190 [xfs], xfs_agi block 0x2\n"),
-              "error: XFS (pmem0): Metadata corruption detected at xfs_agi_verify+#/# [xfs], xfs_agi block #");
-    EXPECT_EQ(alarm("4,400,1,-;WARNING: CPU: 0 PID: 57 at fs/dax.c:412 dax_insert_entry+0x2aa/0x2b0\n"),
-              "warning: WARNING: CPU: # PID: # at fs/dax.c:# dax_insert_entry+#/#");
+    EXPECT_EQ(alarm("1,400,1,-;XFS (pmem0): Metadata corruption detected at "
+                    "xfs_agi_verify+0x12a/0x190 [xfs], xfs_agi block 0x2\n"),
+              "error: XFS (pmem0): Metadata corruption detected at xfs_agi_verify+#/# [xfs], "
+              "xfs_agi block #");
+    EXPECT_EQ(
+        alarm("4,400,1,-;WARNING: CPU: 0 PID: 57 at fs/dax.c:412 dax_insert_entry+0x2aa/0x2b0\n"),
+        "warning: WARNING: CPU: # PID: # at fs/dax.c:# dax_insert_entry+#/#");
     EXPECT_EQ(alarm("4,1,1,-;INFO: task fencepost-serve:57 blocked for more than 120 seconds.\n"),
               "warning: INFO: task fencepost-serve:# blocked for more than # seconds.");
 }
@@ -53,15 +61,18 @@ TEST(LogWatch, TheGravestLineWins)
                     "4,4,1,-;Oops: 0000 [#1] PREEMPT SMP NOPTI\n"
                     "4,5,1,-;RIP: 0010:ext4_iget+0x3a/0xf00 [ext4]\n"),
               "crash: BUG: kernel NULL pointer dereference, address: # in ext4_iget");
-    EXPECT_EQ(alarm("1,2,1,-;WARNING: CPU: 0 PID: 57 at a.c:1 f+0x1/0x2\n2,1,1,-;kernel BUG at fs/jbd2/commit.c:100!\n"
+    EXPECT_EQ(alarm("1,2,1,-;WARNING: CPU: 0 PID: 57 at a.c:1 f+0x1/0x2\n2,1,1,-;kernel BUG at "
+                    "fs/jbd2/commit.c:100!\n"
                     "4,5,1,-;RIP: 0010:jbd2_journal_commit_transaction+0x3a/0xf00\n"),
               "crash: kernel BUG at fs/jbd2/commit.c:#! in jbd2_journal_commit_transaction");
-    EXPECT_EQ(alarm("Kernel panic - not syncing: Fatal exception\n"), "crash: Kernel panic - not syncing: Fatal exception");
+    EXPECT_EQ(alarm("Kernel panic - not syncing: Fatal exception\n"),
+              "crash: Kernel panic - not syncing: Fatal exception");
 }
 
 TEST(LogWatch, NumbersGoAndWordsStay)
 {
-    EXPECT_EQ(without_numbers("ext4 in pmem0, JBD2, 12 of 0xffff888003c5e000, ffff888003c5e000 deadbeef dead"),
+    EXPECT_EQ(without_numbers(
+                  "ext4 in pmem0, JBD2, 12 of 0xffff888003c5e000, ffff888003c5e000 deadbeef dead"),
               "ext4 in pmem0, JBD2, # of #, # deadbeef dead");
     EXPECT_EQ(without_numbers(""), "");
 }

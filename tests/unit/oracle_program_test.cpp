@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Oracles that are programs: their folders, their sandbox, and e2fsck on images that were damaged on purpose.
+// Oracles that are programs: their folders, their sandbox, and e2fsck on images that were damaged
+// on purpose.
 #include "replayer/oracle/host_oracle.h"
 
 #include <fstream>
@@ -23,7 +24,8 @@ protected:
     {
         const fs::path folder = directory_.path() / fmt::format("oracle{}", ++count_);
         fs::create_directory(folder);
-        std::ofstream(folder / "oracle.toml") << "summary = \"a test\"\nprogram = \"check\"\n" << more;
+        std::ofstream(folder / "oracle.toml") << "summary = \"a test\"\nprogram = \"check\"\n"
+                                              << more;
         std::ofstream(folder / "check") << "#!/bin/sh\n" << program << "\n";
         chmod((folder / "check").c_str(), 0755);
         return folder;
@@ -69,7 +71,8 @@ TEST_F(Programs, ExitStatusIsTheVerdict)
 
 TEST_F(Programs, EvidenceIsKept)
 {
-    const auto evidence = ask(oracle(R"sh(echo '{"summary": "inode 12 is lost", "details": {"found": 3}}'; echo words >&2; exit 1)sh"));
+    const auto evidence = ask(oracle(
+        R"sh(echo '{"summary": "inode 12 is lost", "details": {"found": 3}}'; echo words >&2; exit 1)sh"));
     ASSERT_TRUE(evidence);
     EXPECT_EQ(evidence->summary, "inode # is lost");
     EXPECT_EQ(evidence->details["found"], 3);
@@ -82,14 +85,20 @@ TEST_F(Programs, EvidenceIsKept)
 
 TEST_F(Programs, SeeTheImageAndNothingElse)
 {
-    // Afterwards: the whole file, not to be written to. Before: a copy of the part, to be written to.
-    EXPECT_FALSE(ask(oracle(R"sh([ "$1 $3" = "after 2" ] && [ "$(cat "$2")" = 1234567890 ] && ! echo x 2>/dev/null >"$2")sh")));
-    EXPECT_FALSE(ask(oracle(R"sh([ "$1 $3" = "before 0" ] && [ "$(cat "$2")" = 34567890 ] && echo x >"$2" && echo y >"$4/y")sh"),
-                     Phase::before));
+    // Afterwards: the whole file, not to be written to. Before: a copy of the part, to be written
+    // to.
+    EXPECT_FALSE(ask(oracle(
+        R"sh([ "$1 $3" = "after 2" ] && [ "$(cat "$2")" = 1234567890 ] && ! echo x 2>/dev/null >"$2")sh")));
+    EXPECT_FALSE(ask(
+        oracle(
+            R"sh([ "$1 $3" = "before 0" ] && [ "$(cat "$2")" = 34567890 ] && echo x >"$2" && echo y >"$4/y")sh"),
+        Phase::before));
     EXPECT_EQ(read_file(directory_.path() / "pm"), "1234567890");
     // No files of others, no privileges, none of our environment.
-    EXPECT_FALSE(ask(oracle(R"sh([ ! -e /root ] && [ ! -e /home ] && [ ! -e /etc/passwd ] && [ ! -e /sys/class/net ])sh")));
-    EXPECT_FALSE(ask(oracle(R"sh([ "$(id -u)" = 65534 ] && ! chown 1 /scratch 2>/dev/null && ! touch /usr/x 2>/dev/null)sh")));
+    EXPECT_FALSE(ask(oracle(
+        R"sh([ ! -e /root ] && [ ! -e /home ] && [ ! -e /etc/passwd ] && [ ! -e /sys/class/net ])sh")));
+    EXPECT_FALSE(ask(oracle(
+        R"sh([ "$(id -u)" = 65534 ] && ! chown 1 /scratch 2>/dev/null && ! touch /usr/x 2>/dev/null)sh")));
     EXPECT_FALSE(ask(oracle(R"sh([ -z "$HOME$USER" ])sh")));
 }
 
@@ -100,14 +109,17 @@ TEST_F(Programs, LimitsHold)
     EXPECT_EQ(slow->verdict, Verdict::infra_error);
     EXPECT_NE(slow->summary.find("did not end"), std::string::npos);
     // sort would need the 200 MB, as there is no newline.
-    const auto greedy = ask(oracle("head -c 200000000 /dev/zero | sort >/dev/null && exit 0; exit 3", "after = true\nmemory = \"64M\"\n"));
+    const auto greedy =
+        ask(oracle("head -c 200000000 /dev/zero | sort >/dev/null && exit 0; exit 3",
+                   "after = true\nmemory = \"64M\"\n"));
     ASSERT_TRUE(greedy);
     EXPECT_EQ(greedy->verdict, Verdict::infra_error);
 }
 
 TEST_F(Programs, BadFoldersAreRefused)
 {
-    EXPECT_NE(refusal("nonesuch").find("there are differential, ext4, mount"), std::string::npos) << refusal("nonesuch");
+    EXPECT_NE(refusal("nonesuch").find("there are differential, ext4, mount"), std::string::npos)
+        << refusal("nonesuch");
     EXPECT_NE(refusal("../ext4x/y").find("is missing"), std::string::npos);
     const std::string folder = oracle("exit 0", "nonsense = 1\n");
     EXPECT_NE(refusal(folder).find("nonsense"), std::string::npos);
@@ -127,7 +139,8 @@ TEST_F(Programs, OursAreAllThere)
         names.push_back(folder.name);
         EXPECT_FALSE(folder.summary.empty()) << folder.name;
     }
-    EXPECT_EQ(names, (std::vector<std::string>{"differential", "ext4", "mount", "program", "semantic", "usable", "xfs"}));
+    EXPECT_EQ(names, (std::vector<std::string>{"differential", "ext4", "mount", "program",
+                                               "semantic", "usable", "xfs"}));
     EXPECT_TRUE(find_oracle("ext4").is_for("ext4"));
     EXPECT_FALSE(find_oracle("ext4").is_for("xfs"));
 }

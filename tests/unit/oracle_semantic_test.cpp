@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The rules for recovered trees, on histories and trees made by hand: what each rule lets pass, and what not.
+// The rules for recovered trees, on histories and trees made by hand: what each rule lets pass, and
+// what not.
 #include "replayer/oracle/semantic.h"
 
 #include <gtest/gtest.h>
@@ -116,7 +117,8 @@ public:
 
 std::string kind(const TreeVerdict &verdict)
 {
-    return verdict.legal ? "legal" : verdict.problems.at(0).kind + " " + verdict.problems.at(0).path;
+    return verdict.legal ? "legal"
+                         : verdict.problems.at(0).kind + " " + verdict.problems.at(0).path;
 }
 
 constexpr SemanticRules kSync = {Semantics::sync};
@@ -139,14 +141,17 @@ TEST(SyncSemantics, TheOperationInProgressHappenedOrNot)
     const Window renaming = {1, 2};
     EXPECT_EQ(kind(past.judge(root({file("a", 12, "A")}), renaming, kSync)), "legal");
     EXPECT_EQ(kind(past.judge(root({file("b", 12, "A")}), renaming, kSync)), "legal");
-    EXPECT_EQ(kind(past.judge(root({file("a", 12, "A"), file("b", 12, "A")}), renaming, kSync)), "unexpected a");
+    EXPECT_EQ(kind(past.judge(root({file("a", 12, "A"), file("b", 12, "A")}), renaming, kSync)),
+              "unexpected a");
     EXPECT_EQ(kind(past.judge(root(), renaming, kSync)), "missing b");
 }
 
 TEST(SyncSemantics, StoresToAMapAreDurableOnceTheyAreSynced)
 {
     Past past;
-    past.then(root({file("a", 12, "AA")})).then(root({file("a", 12, "BA")})).then(root({file("a", 12, "BC")}));
+    past.then(root({file("a", 12, "AA")}))
+        .then(root({file("a", 12, "BA")}))
+        .then(root({file("a", 12, "BC")}));
     for (const std::size_t store : {2, 3}) {
         past.history.states[store].store = true;
         past.history.states[store].inode = 12;
@@ -167,7 +172,8 @@ TEST(FsyncSemantics, AnyPrefixWithoutASync)
     past.then(root({file("a", 12, "")})).then(root({file("a", 12, ""), file("b", 13, "")}));
     EXPECT_EQ(kind(past.at_end(root())), "legal");
     EXPECT_EQ(kind(past.at_end(root({file("a", 12, "")}))), "legal");
-    EXPECT_EQ(kind(past.at_end(root({file("b", 13, "")}))), "missing a") << "a journal recovers to a prefix";
+    EXPECT_EQ(kind(past.at_end(root({file("b", 13, "")}))), "missing a")
+        << "a journal recovers to a prefix";
 }
 
 TEST(FsyncSemantics, SyncIsAFloor)
@@ -190,7 +196,8 @@ TEST(FsyncSemantics, FsyncOfAFileIsAFloorForWhatHappenedUpToItsLastChange)
         .then(root({file("a", 12, "A")})) // rmdir d
         .sync(Durable::file, 12);
     EXPECT_EQ(durable_state(past.history, {4, 4}, {}), 2u);
-    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "A"), directory("d", 20)}))), "legal") << "rmdir was not synced";
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "A"), directory("d", 20)}))), "legal")
+        << "rmdir was not synced";
     EXPECT_EQ(kind(past.at_end(root({directory("d", 20)}))), "missing a");
 }
 
@@ -202,7 +209,8 @@ TEST(FsyncSemantics, BytesAloneAreNoFloorForTheTree)
         .then(root({file("a", 12, "A"), directory("d", 20)}))
         .then(root({file("a", 12, "B"), directory("d", 20)})) // in place
         .sync(Durable::file, 12);
-    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "B")}))), "legal") << "the directory was not synced";
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "B")}))), "legal")
+        << "the directory was not synced";
     EXPECT_EQ(kind(past.at_end(root({file("a", 12, "A")}))), "bytes a") << "the bytes were";
 }
 
@@ -212,15 +220,22 @@ TEST(FsyncSemantics, RenamesAndModesAreSyncedByFsyncAndNotByFdatasync)
         Past past;
         TreeEntry secret = file("b", 12, "A");
         secret.mode = 0600;
-        past.then(root({file("a", 12, "A")})).sync(Durable::all).then(root({secret})).sync(durable, 12);
-        EXPECT_EQ(kind(past.at_end(root({file("a", 12, "A")}))), durable == Durable::file ? "missing b" : "legal");
+        past.then(root({file("a", 12, "A")}))
+            .sync(Durable::all)
+            .then(root({secret}))
+            .sync(durable, 12);
+        EXPECT_EQ(kind(past.at_end(root({file("a", 12, "A")}))),
+                  durable == Durable::file ? "missing b" : "legal");
     }
 }
 
 TEST(FsyncSemantics, FdatasyncMakesSizeAndBytesDurable)
 {
     Past past;
-    past.then(root({file("a", 12, "A")})).sync(Durable::all).then(root({file("a", 12, "AB")})).sync(Durable::file_data, 12);
+    past.then(root({file("a", 12, "A")}))
+        .sync(Durable::all)
+        .then(root({file("a", 12, "AB")}))
+        .sync(Durable::file_data, 12);
     EXPECT_EQ(kind(past.at_end(root({file("a", 12, "AB")}))), "legal");
     EXPECT_EQ(kind(past.at_end(root({file("a", 12, "A")}))), "size a");
     EXPECT_EQ(kind(past.at_end(root({file("a", 12, "A ")}))), "zeros a");
@@ -232,7 +247,8 @@ TEST(FsyncSemantics, BytesInFlightAreOldNewOrZeroWhereThereWasNothing)
     past.then(root({file("a", 12, "A")})).sync(Durable::all).then(root({file("a", 12, "BC")}));
     EXPECT_EQ(kind(past.at_end(root({file("a", 12, "AC")}))), "legal");
     EXPECT_EQ(kind(past.at_end(root({file("a", 12, "B ")}))), "legal") << "the second block is new";
-    EXPECT_EQ(kind(past.at_end(root({file("a", 12, " C")}))), "zeros a") << "the first one never was zero";
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, " C")}))), "zeros a")
+        << "the first one never was zero";
     EXPECT_EQ(kind(past.at_end(root({file("a", 12, "BD")}))), "garbage a");
 }
 
@@ -256,16 +272,36 @@ TEST(FsyncSemantics, ATornBlockIsJudgedByteByByte)
 TEST(FsyncSemantics, ARangeThatWasSyncedIsDurableAlone)
 {
     Past past;
-    past.then(root({file("a", 12, "AA")})).sync(Durable::all).then(root({file("a", 12, "BB")})).sync(Durable::file_data, 12);
+    past.then(root({file("a", 12, "AA")}))
+        .sync(Durable::all)
+        .then(root({file("a", 12, "BB")}))
+        .sync(Durable::file_data, 12);
     past.history.states.back().range = {0, agent::kTreeBlock};
     EXPECT_EQ(kind(past.at_end(root({file("a", 12, "BA")}))), "legal");
     EXPECT_EQ(kind(past.at_end(root({file("a", 12, "AB")}))), "bytes a");
+    past.history.states.back().range = {agent::kTreeBlock, agent::kTreeBlock};
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "AB")}))), "legal");
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "BA")}))), "bytes a");
+}
+
+TEST(FsyncSemantics, ASyncInProgressPromisesNothing)
+{
+    Past past;
+    past.then(root({file("a", 12, "A")}))
+        .sync(Durable::all)
+        .then(root({file("a", 12, "B")}))
+        .sync(Durable::file, 12);
+    EXPECT_EQ(kind(past.judge(root({file("a", 12, "A")}), {3, 4})), "legal");
+    EXPECT_EQ(kind(past.judge(root({file("a", 12, "A")}), {4, 4})), "bytes a");
 }
 
 TEST(FsyncSemantics, ANumberThatIsUsedAgainIsAnotherFile)
 {
     Past past;
-    past.then(root({file("a", 12, "A")})).sync(Durable::all).then(root()).then(root({file("b", 12, "B")}));
+    past.then(root({file("a", 12, "A")}))
+        .sync(Durable::all)
+        .then(root())
+        .then(root({file("b", 12, "B")}));
     EXPECT_EQ(kind(past.at_end(root({file("b", 12, " ")}))), "legal");
     EXPECT_EQ(kind(past.at_end(root({file("b", 12, "A")}))), "garbage b") << "another file's bytes";
 }
@@ -273,11 +309,14 @@ TEST(FsyncSemantics, ANumberThatIsUsedAgainIsAnotherFile)
 TEST(FsyncSemantics, DelayedAllocationLetsSizesLag)
 {
     Past past;
-    past.then(root({file("a", 12, "")})).then(root({file("a", 12, "A")})).then(root({file("b", 12, "A")}));
+    past.then(root({file("a", 12, "")}))
+        .then(root({file("a", 12, "A")}))
+        .then(root({file("b", 12, "A")}));
     EXPECT_EQ(kind(past.at_end(root({file("b", 12, "")}))), "size b");
     EXPECT_EQ(kind(past.at_end(root({file("b", 12, "")}), kLags)), "legal");
     EXPECT_EQ(kind(past.at_end(root({file("b", 12, "Z")}), kLags)), "garbage b");
-    EXPECT_EQ(kind(past.at_end(root({file("b", 12, "Z")}), kStale)), "legal") << "as data=writeback says";
+    EXPECT_EQ(kind(past.at_end(root({file("b", 12, "Z")}), kStale)), "legal")
+        << "as data=writeback says";
     past.sync(Durable::file, 12);
     EXPECT_EQ(kind(past.at_end(root({file("b", 12, "")}), kLags)), "size b");
     EXPECT_EQ(kind(past.at_end(root({file("b", 12, "Z")}), kStale)), "bytes b");
@@ -326,6 +365,11 @@ TEST(Trees, MaskedFieldsAndMappedFilesAreNotCompared)
     EXPECT_EQ(kind(past.at_end(root({file("a", 12, "Q")}))), "bytes a");
     past.history.masks.insert({"a", "contents"});
     EXPECT_EQ(kind(past.at_end(root({file("a", 12, "Q")}))), "legal");
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "A"), directory("x", 13)}))), "unexpected x");
+    EXPECT_EQ(kind(past.at_end(root())), "missing a");
+    past.history.masks = {{"x", "name"}, {"a", "name"}};
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "A"), directory("x", 13)}))), "legal");
+    EXPECT_EQ(kind(past.at_end(root())), "legal");
     past.history.masks.clear();
     past.history.mapped.insert(12);
     EXPECT_EQ(kind(past.at_end(root({file("a", 12, "Q")}))), "legal");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The rules' table of lines against the persistence model: the same units in flight after every event.
+// The rules' table of lines against the persistence model: the same units in flight after every
+// event.
 #include <map>
 #include <random>
 
@@ -60,7 +61,8 @@ using Units = std::map<std::uint64_t, unsigned>; // line -> units in flight
 Units of_model(const model::InFlight &in_flight)
 {
     Units units;
-    for (std::uint32_t number = in_flight.first_line(); number != model::kNone; number = in_flight.line(number).next)
+    for (std::uint32_t number = in_flight.first_line(); number != model::kNone;
+         number = in_flight.line(number).next)
         in_flight.for_each_piece(in_flight.line(number), [&](const model::Piece &piece) {
             units[in_flight.line(number).line] |= 1u << piece.unit();
         });
@@ -74,8 +76,9 @@ Units of_table(LineTable &table)
     return units;
 }
 
-// The table keeps the last write of a unit, so it forgets a cached store under a non-temporal one that was itself
-// written over: it may then call a unit in flight for longer than the model does. Everything else is equal.
+// The table keeps the last write of a unit, so it forgets a cached store under a non-temporal one
+// that was itself written over: it may then call a unit in flight for longer than the model does.
+// Everything else is equal.
 void compare(std::uint64_t seed, Mix mix, ModelKind kind, FenceRule rule, bool exactly)
 {
     const trace::Region region = {.id = 1, .name = "pm", .base = kBase, .size = 4096};
@@ -105,24 +108,25 @@ void compare(std::uint64_t seed, Mix mix, ModelKind kind, FenceRule rule, bool e
 
 TEST(RulesLines, CachedStoresEqualTheModel)
 {
-    for (std::uint64_t seed = 1; seed <= 400; ++seed)
+    for (std::uint64_t seed = 1; seed <= 200; ++seed)
         for (const FenceRule rule : {FenceRule::explicit_only, FenceRule::architectural})
             compare(seed, {.vcpus = 3, .non_temporal = false}, ModelKind::adr, rule, true);
 }
 
 TEST(RulesLines, EadrEqualsTheModel)
 {
-    for (std::uint64_t seed = 1; seed <= 400; ++seed)
+    for (std::uint64_t seed = 1; seed <= 200; ++seed)
         compare(seed, {.vcpus = 3}, ModelKind::eadr, FenceRule::explicit_only, true);
 }
 
 TEST(RulesLines, MixedStoresNeverLessThanTheModel)
 {
-    for (std::uint64_t seed = 1; seed <= 400; ++seed)
+    for (std::uint64_t seed = 1; seed <= 200; ++seed)
         compare(seed, {.vcpus = 3}, ModelKind::adr, FenceRule::explicit_only, false);
 }
 
-// How often the difference shows at all: it takes three writes of two kinds to one unit before a fence.
+// How often the difference shows at all: it takes three writes of two kinds to one unit before a
+// fence.
 TEST(RulesLines, MixedStoresOfOneVcpuMostlyEqual)
 {
     std::uint64_t differ = 0;
@@ -154,7 +158,8 @@ TEST(RulesLines, MemoryFollowsLinesNotStores)
     const trace::Region region = {.id = 1, .name = "pm", .base = kBase, .size = 1 << 20};
     LineTable table(std::span(&region, 1), ModelKind::adr);
     for (std::uint64_t seq = 0; seq < 200000; ++seq) {
-        const Event store = {.address = kBase + seq % 100 * 64, .kind = EventKind::store, .size = 8};
+        const Event store = {
+            .address = kBase + seq % 100 * 64, .kind = EventKind::store, .size = 8};
         table.store(seq, store, [](const LineState &, unsigned, std::uint64_t) {});
     }
     EXPECT_LE(table.slots(), 101u);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Drives the maps among libpmemobj's examples: map_driver create|run|check KIND FILE [OPERATIONS]. `check` opens
- * the pool, which recovers it, and exits with 0 if the keys are those after some number of the operations, all can
- * be looked up, and one more can be inserted and removed. `map_driver pool LAYOUT FILE` makes an empty pool.
+ * Drives the maps among libpmemobj's examples: map_driver create|run|check KIND FILE [OPERATIONS].
+ * `check` opens the pool, which recovers it, and exits with 0 if the keys are those after some
+ * number of the operations, all can be looked up, and one more can be inserted and removed.
+ * `map_driver pool LAYOUT FILE` makes an empty pool.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,9 +36,14 @@ static struct {
     const char *name;
     const struct map_ops *ops;
 } kinds[] = {
-    {"ctree", MAP_CTREE},   {"btree", MAP_BTREE},           {"rtree", MAP_RTREE},
-    {"rbtree", MAP_RBTREE}, {"hashmap_atomic", MAP_HASHMAP_ATOMIC}, {"hashmap_tx", MAP_HASHMAP_TX},
-    {"hashmap_rp", MAP_HASHMAP_RP}, {"skiplist", MAP_SKIPLIST},
+    {"ctree", MAP_CTREE},
+    {"btree", MAP_BTREE},
+    {"rtree", MAP_RTREE},
+    {"rbtree", MAP_RBTREE},
+    {"hashmap_atomic", MAP_HASHMAP_ATOMIC},
+    {"hashmap_tx", MAP_HASHMAP_TX},
+    {"hashmap_rp", MAP_HASHMAP_RP},
+    {"skiplist", MAP_SKIPLIST},
 };
 
 static struct map_ctx *context;

@@ -227,7 +227,8 @@ u64 fencefs_block_at(struct inode *inode, u64 index)
 }
 
 /* `covers` blocks of the file, from block `start` of it on, are below each word of the table. */
-static void cut_table(struct fencefs *fs, pm_word *table, u64 words, u64 start, u64 covers, int level, u64 first)
+static void cut_table(struct fencefs *fs, pm_word *table, u64 words, u64 start, u64 covers,
+                      int level, u64 first)
 {
     u64 i;
 
@@ -238,8 +239,8 @@ static void cut_table(struct fencefs *fs, pm_word *table, u64 words, u64 start, 
             fencefs_doom(fs, table[i], level);
             fencefs_log(fs, &table[i], 0);
         } else if (block_valid(fs, table[i])) {
-            cut_table(fs, block_address(fs, table[i]), FENCEFS_PER_BLOCK, start, covers / FENCEFS_PER_BLOCK,
-                      level - 1, first);
+            cut_table(fs, block_address(fs, table[i]), FENCEFS_PER_BLOCK, start,
+                      covers / FENCEFS_PER_BLOCK, level - 1, first);
         }
     }
 }

@@ -12,7 +12,8 @@ int main(int argc, char **argv)
         return 2;
     }
     try {
-        const auto module = fencepost::guest::build_kernel_module(argv[1], {argv + 3, argv + argc}, argv[2]);
+        const auto module =
+            fencepost::guest::build_kernel_module(argv[1], {argv + 3, argv + argc}, argv[2]);
         std::printf("%s\n", module.c_str());
     } catch (const fencepost::Error &error) {
         std::fprintf(stderr, "build_module: %s\n", error.what());

@@ -23,7 +23,8 @@ struct fencefs_entry *fencefs_find(struct inode *directory, const struct qstr *n
     u64 position;
 
     for (position = 0; (entry = entry_at(directory, position)); position++)
-        if (entry->number && entry->length == name->len && !memcmp(entry->name, name->name, name->len))
+        if (entry->number && entry->length == name->len &&
+            !memcmp(entry->name, name->name, name->len))
             return entry;
     return NULL;
 }
@@ -60,7 +61,8 @@ static struct fencefs_entry *grow(struct inode *directory)
     return block_address(fs, block);
 }
 
-/* In a transaction. The caller sees to the times, and to the size by reading it from PM after the commit. */
+/* In a transaction. The caller sees to the times, and to the size by reading it from PM after the
+ * commit. */
 int fencefs_add_entry(struct inode *directory, const struct qstr *name, u64 number)
 {
     struct fencefs *fs = fencefs_of(directory->i_sb);
@@ -88,7 +90,8 @@ static void directory_changed(struct inode *directory, struct timespec64 now)
     i_size_write(directory, pm_inode(directory)->size);
 }
 
-static struct dentry *fencefs_lookup(struct inode *directory, struct dentry *dentry, unsigned int flags)
+static struct dentry *fencefs_lookup(struct inode *directory, struct dentry *dentry,
+                                     unsigned int flags)
 {
     struct fencefs_entry *entry;
     struct inode *inode = NULL;
@@ -161,7 +164,8 @@ static int make(struct inode *directory, struct dentry *dentry, umode_t mode, co
     if (S_ISDIR(mode)) {
         inc_nlink(directory);
         if (has_bug(fs, BUG_mkdir_count_unlogged)) {
-            WRITE_ONCE(pm_inode(directory)->mode_links, directory->i_mode | (u64)directory->i_nlink << 32);
+            WRITE_ONCE(pm_inode(directory)->mode_links,
+                       directory->i_mode | (u64)directory->i_nlink << 32);
             fencefs_flush(&pm_inode(directory)->mode_links, sizeof(pm_word));
             fencefs_fence();
         }
@@ -175,19 +179,20 @@ static int make(struct inode *directory, struct dentry *dentry, umode_t mode, co
     return 0;
 }
 
-static int fencefs_create(struct user_namespace *users, struct inode *directory, struct dentry *dentry, umode_t mode,
-                          bool exclusive)
+static int fencefs_create(struct user_namespace *users, struct inode *directory,
+                          struct dentry *dentry, umode_t mode, bool exclusive)
 {
     return make(directory, dentry, mode | S_IFREG, NULL);
 }
 
-static int fencefs_mkdir(struct user_namespace *users, struct inode *directory, struct dentry *dentry, umode_t mode)
+static int fencefs_mkdir(struct user_namespace *users, struct inode *directory,
+                         struct dentry *dentry, umode_t mode)
 {
     return make(directory, dentry, mode | S_IFDIR, NULL);
 }
 
-static int fencefs_symlink(struct user_namespace *users, struct inode *directory, struct dentry *dentry,
-                           const char *target)
+static int fencefs_symlink(struct user_namespace *users, struct inode *directory,
+                           struct dentry *dentry, const char *target)
 {
     if (strlen(target) >= FENCEFS_BLOCK)
         return -ENAMETOOLONG;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * fencefs: a small file system for PM. Every operation that has returned is durable, and each is atomic: it
- * prepares what nobody can see yet (new blocks, new inodes, names in free entries), then changes all words
- * that make it visible in one transaction of the redo journal.
+ * fencefs: a small file system for PM. Every operation that has returned is durable, and each is
+ * atomic: it prepares what nobody can see yet (new blocks, new inodes, names in free entries), then
+ * changes all words that make it visible in one transaction of the redo journal.
  */
 #ifndef FENCEFS_H
 #define FENCEFS_H
@@ -16,7 +16,8 @@
 #include "bugs.h"
 #include "layout.h"
 
-/* A block that a transaction makes free, with all below it: level 0 is data, 1 a block of blocks… */
+/* A block that a transaction makes free, with all below it: level 0 is data, 1 a block of blocks…
+ */
 struct fencefs_doomed {
     u64 block;
     int level;
@@ -43,7 +44,8 @@ struct fencefs {
     u64 free_blocks;
     u64 free_inodes;
 
-    struct mutex journal_lock; /* from begin to commit or abort; all below belongs to the transaction */
+    struct mutex
+        journal_lock; /* from begin to commit or abort; all below belongs to the transaction */
     struct fencefs_record *records;
     u32 count;
     u64 *fresh; /* allocated by it */
@@ -83,7 +85,8 @@ static inline u64 nanoseconds(struct timespec64 time)
     return timespec64_to_ns(&time);
 }
 
-/* pm.c: bytes to PM. A write is durable after flush() and then fence(); streamed bytes need only the fence. */
+/* pm.c: bytes to PM. A write is durable after flush() and then fence(); streamed bytes need only
+ * the fence. */
 void fencefs_flush(const void *at, size_t bytes);
 void fencefs_fence(void);
 void fencefs_stream(void *to, const void *from, size_t bytes);
@@ -123,8 +126,8 @@ void fencefs_discard_inode(struct inode *inode);
 void fencefs_evict(struct inode *inode);
 void fencefs_free_inode(struct inode *inode);
 int fencefs_setattr(struct user_namespace *users, struct dentry *dentry, struct iattr *attr);
-int fencefs_getattr(struct user_namespace *users, const struct path *path, struct kstat *stat, u32 mask,
-                    unsigned int flags);
+int fencefs_getattr(struct user_namespace *users, const struct path *path, struct kstat *stat,
+                    u32 mask, unsigned int flags);
 int fencefs_update_time(struct inode *inode, struct timespec64 *time, int flags);
 
 /* file.c */
@@ -142,7 +145,7 @@ bool fencefs_is_empty(struct inode *directory);
 int fencefs_add_entry(struct inode *directory, const struct qstr *name, u64 number);
 
 /* rename.c */
-int fencefs_rename(struct user_namespace *users, struct inode *from, struct dentry *old, struct inode *to,
-                   struct dentry *new, unsigned int flags);
+int fencefs_rename(struct user_namespace *users, struct inode *from, struct dentry *old,
+                   struct inode *to, struct dentry *new, unsigned int flags);
 
 #endif

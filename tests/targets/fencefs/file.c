@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Regular files. A write goes to new blocks, which take the place of the old ones in one transaction; so
- * does a file never show half of it. Bytes of the last block beyond the end of the file may be anything;
- * they become zeros before the file grows over them.
+ * Regular files. A write goes to new blocks, which take the place of the old ones in one
+ * transaction; so does a file never show half of it. Bytes of the last block beyond the end of the
+ * file may be anything; they become zeros before the file grows over them.
  */
 #include <linux/mm.h>
 #include <linux/mman.h>
@@ -86,7 +86,8 @@ static int fill_blocks(struct inode *inode, const struct write_plan *plan, struc
         if (copy_from_iter(buffer + offset, part, from) != part)
             error = -EFAULT;
         else
-            fill_block(fs, plan->blocks[i], buffer, has_bug(fs, BUG_stale_rest) ? rest : FENCEFS_BLOCK);
+            fill_block(fs, plan->blocks[i], buffer,
+                       has_bug(fs, BUG_stale_rest) ? rest : FENCEFS_BLOCK);
         at += part;
     }
     kfree(buffer);
@@ -96,7 +97,8 @@ static int fill_blocks(struct inode *inode, const struct write_plan *plan, struc
 }
 
 /* Bytes after the new ones in the last block, once the block is the file's. */
-static void keep_rest_late(struct inode *inode, const struct write_plan *plan, const u64 old, loff_t old_size)
+static void keep_rest_late(struct inode *inode, const struct write_plan *plan, const u64 old,
+                           loff_t old_size)
 {
     struct fencefs *fs = fencefs_of(inode->i_sb);
     const loff_t end = plan->start + plan->length;
@@ -112,7 +114,8 @@ static void keep_rest_late(struct inode *inode, const struct write_plan *plan, c
     fencefs_fence();
 }
 
-static int log_write(struct inode *inode, const struct write_plan *plan, loff_t size, struct timespec64 now)
+static int log_write(struct inode *inode, const struct write_plan *plan, loff_t size,
+                     struct timespec64 now)
 {
     struct fencefs *fs = fencefs_of(inode->i_sb);
     u32 i;
@@ -321,8 +324,8 @@ static int fill_hole(struct inode *inode, u64 index, u64 *block)
     return fencefs_commit(fs);
 }
 
-static int iomap_begin(struct inode *inode, loff_t at, loff_t length, unsigned int flags, struct iomap *iomap,
-                       struct iomap *source)
+static int iomap_begin(struct inode *inode, loff_t at, loff_t length, unsigned int flags,
+                       struct iomap *iomap, struct iomap *source)
 {
     struct fencefs *fs = fencefs_of(inode->i_sb);
     const u64 index = at / FENCEFS_BLOCK;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Is a fencefs consistent? fsck.fencefs FILE [OFFSET]; nothing is changed. A committed transaction is
-// replayed in memory first. Exit status: 0 it is, 1 it is not (each reason on a line), 2 cannot tell.
+// Is a fencefs consistent? fsck.fencefs FILE [OFFSET]; nothing is changed. A committed transaction
+// is replayed in memory first. Exit status: 0 it is, 1 it is not (each reason on a line), 2 cannot
+// tell.
 #include <algorithm>
 #include <cstdarg>
 #include <cstdio>
@@ -64,19 +65,27 @@ private:
     {
         return block<fencefs_inode>(super().table_block)[number];
     }
-    static unsigned mode(const fencefs_inode &inode) { return static_cast<unsigned>(inode.mode_links & 0xffffffff); }
-    static unsigned links(const fencefs_inode &inode) { return static_cast<unsigned>(inode.mode_links >> 32); }
+    static unsigned mode(const fencefs_inode &inode)
+    {
+        return static_cast<unsigned>(inode.mode_links & 0xffffffff);
+    }
+    static unsigned links(const fencefs_inode &inode)
+    {
+        return static_cast<unsigned>(inode.mode_links >> 32);
+    }
     bool is_directory(std::uint64_t number) const { return S_ISDIR(mode(inode(number))); }
 
     bool geometry()
     {
-        const std::uint64_t table = (super().inodes * sizeof(fencefs_inode) + FENCEFS_BLOCK - 1) / FENCEFS_BLOCK;
+        const std::uint64_t table =
+            (super().inodes * sizeof(fencefs_inode) + FENCEFS_BLOCK - 1) / FENCEFS_BLOCK;
         if (super().magic != FENCEFS_MAGIC || super().version != FENCEFS_VERSION)
             problem("there is no fencefs here");
         else if (super().blocks > size_ / FENCEFS_BLOCK || super().inodes > FENCEFS_MAX_INODES ||
                  super().journal_block != 1 || super().journal_blocks != FENCEFS_JOURNAL_BLOCKS ||
                  super().table_block != 1 + FENCEFS_JOURNAL_BLOCKS ||
-                 super().data_block != super().table_block + table || super().data_block >= super().blocks)
+                 super().data_block != super().table_block + table ||
+                 super().data_block >= super().blocks)
             problem("the superblock makes no sense");
         else if (super().state != FENCEFS_CLEAN && super().state != FENCEFS_IN_USE)
             problem("the state is %llu", static_cast<unsigned long long>(super().state));
@@ -92,14 +101,17 @@ private:
             problem("it is clean, but has a transaction of %llu records",
                     static_cast<unsigned long long>(journal->commit));
         if (journal->commit > FENCEFS_RECORDS) {
-            problem("the journal has %llu records", static_cast<unsigned long long>(journal->commit));
+            problem("the journal has %llu records",
+                    static_cast<unsigned long long>(journal->commit));
             return;
         }
         const std::uint64_t end = super().blocks * FENCEFS_BLOCK;
         for (std::uint64_t i = 0; i < journal->commit; ++i) {
             const fencefs_record &record = journal->records[i];
-            if (record.where % sizeof(pm_word) != 0 || record.where >= end || record.where < FENCEFS_BLOCK) {
-                problem("record %llu of the journal is for %#llx", static_cast<unsigned long long>(i),
+            if (record.where % sizeof(pm_word) != 0 || record.where >= end ||
+                record.where < FENCEFS_BLOCK) {
+                problem("record %llu of the journal is for %#llx",
+                        static_cast<unsigned long long>(i),
                         static_cast<unsigned long long>(record.where));
                 continue;
             }
@@ -110,7 +122,8 @@ private:
     bool orphan(std::uint64_t number) const { return links(inode(number)) == 0; }
 
     // `covers` blocks of the file are below this one, from block `start` of the file on.
-    void check_tree(std::uint64_t number, std::uint64_t at, int level, std::uint64_t start, std::uint64_t covers)
+    void check_tree(std::uint64_t number, std::uint64_t at, int level, std::uint64_t start,
+                    std::uint64_t covers)
     {
         const auto self = static_cast<unsigned long long>(number);
         if (at < super().data_block || at >= super().blocks) {
@@ -119,8 +132,8 @@ private:
         }
         // What an orphan has is free at the next mount, and was never anyone else's.
         if (used_[at] != 0)
-            problem("block %llu belongs to inode %u and to inode %llu", static_cast<unsigned long long>(at), used_[at],
-                    self);
+            problem("block %llu belongs to inode %u and to inode %llu",
+                    static_cast<unsigned long long>(at), used_[at], self);
         used_[at] = static_cast<unsigned>(number);
         if (start * FENCEFS_BLOCK >= inode(number).size)
             problem("inode %llu has a block at %llu, beyond its size of %llu", self,
@@ -164,7 +177,8 @@ private:
         const fencefs_inode &self = inode(number);
         const auto name = static_cast<unsigned long long>(number);
         const std::uint64_t at = self.block[0];
-        if (self.size == 0 || self.size >= FENCEFS_BLOCK || at < super().data_block || at >= super().blocks)
+        if (self.size == 0 || self.size >= FENCEFS_BLOCK || at < super().data_block ||
+            at >= super().blocks)
             problem("symbolic link %llu has no target", name);
         else if (strnlen(block<char>(at), FENCEFS_BLOCK) != self.size)
             problem("the target of symbolic link %llu has not the %llu bytes of its size", name,
@@ -174,7 +188,9 @@ private:
     // 0: none.
     std::uint64_t file_block(const fencefs_inode &self, std::uint64_t index) const
     {
-        auto good = [&](std::uint64_t at) { return at >= super().data_block && at < super().blocks; };
+        auto good = [&](std::uint64_t at) {
+            return at >= super().data_block && at < super().blocks;
+        };
         if (index < FENCEFS_DIRECT)
             return good(self.block[index]) ? self.block[index] : 0;
         index -= FENCEFS_DIRECT;
@@ -198,13 +214,15 @@ private:
         const auto name = static_cast<unsigned long long>(number);
         std::map<std::string, bool> names;
         if (self.size % FENCEFS_BLOCK != 0 || self.size / FENCEFS_BLOCK > super().blocks) {
-            problem("directory %llu has size %llu", name, static_cast<unsigned long long>(self.size));
+            problem("directory %llu has size %llu", name,
+                    static_cast<unsigned long long>(self.size));
             return;
         }
         for (std::uint64_t index = 0; index < self.size / FENCEFS_BLOCK; ++index) {
             const std::uint64_t at = file_block(self, index);
             if (at == 0) {
-                problem("directory %llu has no block %llu", name, static_cast<unsigned long long>(index));
+                problem("directory %llu has no block %llu", name,
+                        static_cast<unsigned long long>(index));
                 continue;
             }
             for (std::uint64_t i = 0; i < FENCEFS_ENTRIES; ++i)
@@ -213,20 +231,23 @@ private:
         }
     }
 
-    void check_entry(std::uint64_t directory, const fencefs_entry &entry, std::map<std::string, bool> &names)
+    void check_entry(std::uint64_t directory, const fencefs_entry &entry,
+                     std::map<std::string, bool> &names)
     {
         const auto self = static_cast<unsigned long long>(directory);
         const auto target = static_cast<unsigned long long>(entry.number);
         const std::string name(entry.name, std::min<std::size_t>(entry.length, FENCEFS_MAX_NAME));
-        if (entry.length == 0 || entry.length > FENCEFS_MAX_NAME || name.find('/') != std::string::npos ||
-            name.find('\0') != std::string::npos || name == "." || name == "..")
+        if (entry.length == 0 || entry.length > FENCEFS_MAX_NAME ||
+            name.find('/') != std::string::npos || name.find('\0') != std::string::npos ||
+            name == "." || name == "..")
             problem("directory %llu has a name that cannot be", self);
         else if (!names.emplace(name, true).second)
             problem("directory %llu has '%s' twice", self, name.c_str());
         if (orphan(directory))
             problem("directory %llu is not empty and has no links", self);
         if (entry.number >= super().inodes || inode(entry.number).mode_links == 0) {
-            problem("'%s' in directory %llu is inode %llu, which is not in use", name.c_str(), self, target);
+            problem("'%s' in directory %llu is inode %llu, which is not in use", name.c_str(), self,
+                    target);
             return;
         }
         ++references_[entry.number];
@@ -234,21 +255,24 @@ private:
             return;
         ++subdirectories_[directory];
         if (inode(entry.number).parent != directory)
-            problem("directory %llu, '%s' in %llu, has %llu as its parent", target, name.c_str(), self,
-                    static_cast<unsigned long long>(inode(entry.number).parent));
+            problem("directory %llu, '%s' in %llu, has %llu as its parent", target, name.c_str(),
+                    self, static_cast<unsigned long long>(inode(entry.number).parent));
     }
 
     void check_links(std::uint64_t number)
     {
         const unsigned counted = references_[number] + (number == FENCEFS_ROOT ? 1 : 0);
-        const unsigned expected = is_directory(number) && counted != 0 ? 1 + counted + subdirectories_[number] : counted;
+        const unsigned expected =
+            is_directory(number) && counted != 0 ? 1 + counted + subdirectories_[number] : counted;
         if (links(inode(number)) != expected)
-            problem("inode %llu has %u links, and there are %u", static_cast<unsigned long long>(number),
-                    links(inode(number)), expected);
+            problem("inode %llu has %u links, and there are %u",
+                    static_cast<unsigned long long>(number), links(inode(number)), expected);
         if (is_directory(number) && counted > 1)
-            problem("directory %llu has %u names", static_cast<unsigned long long>(number), counted);
+            problem("directory %llu has %u names", static_cast<unsigned long long>(number),
+                    counted);
         if (number != FENCEFS_ROOT && is_directory(number) && counted == 1 && !reachable(number))
-            problem("directory %llu cannot be reached from the root", static_cast<unsigned long long>(number));
+            problem("directory %llu cannot be reached from the root",
+                    static_cast<unsigned long long>(number));
     }
 
     bool reachable(std::uint64_t number) const
@@ -295,7 +319,8 @@ int main(int argc, char **argv)
     if (size < offset + FENCEFS_BLOCK)
         return cannot_tell("too short:", argv[1]);
     // Private: the replay stays here.
-    void *bytes = mmap(nullptr, size - offset, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, static_cast<off_t>(offset));
+    void *bytes = mmap(nullptr, size - offset, PROT_READ | PROT_WRITE, MAP_PRIVATE, file,
+                       static_cast<off_t>(offset));
     if (bytes == MAP_FAILED)
         return cannot_tell("cannot map", argv[1]);
     return Check(static_cast<unsigned char *>(bytes), size - offset).run() == 0 ? 0 : 1;

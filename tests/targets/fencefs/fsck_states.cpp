@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Runs a checker on each distinct crash image of a recording, on the host, with no guest: what a file system's
-// own fsck says about a run, apart from everything that `fencepost test` does.
+// Runs a checker on each distinct crash image of a recording, on the host, with no guest: what a
+// file system's own fsck says about a run, apart from everything that `fencepost test` does.
 #include <cstdio>
 #include <cstdlib>
 
@@ -21,7 +21,8 @@ namespace {
 namespace fs = std::filesystem;
 
 // How many images the checker did not like.
-int run(const fs::path &trace, const std::string &strategies, std::uint64_t limit, const std::vector<std::string> &command)
+int run(const fs::path &trace, const std::string &strategies, std::uint64_t limit,
+        const std::vector<std::string> &command)
 {
     const trace::TraceReader reader(trace);
     const InitialImage initial(reader);
@@ -48,9 +49,11 @@ int run(const fs::path &trace, const std::string &strategies, std::uint64_t limi
         if (!index.add(images.hash(state), state.point.seq, "").is_new)
             return true;
         patched->show(state);
-        const CommandResult result = run_command(check, {.deadline = Deadline::after(std::chrono::seconds(30))});
+        const CommandResult result =
+            run_command(check, {.deadline = Deadline::after(std::chrono::seconds(30))});
         if (!result.success() && ++bad <= 3)
-            std::printf("bad: a state before event %llu: %s\n", static_cast<unsigned long long>(state.point.seq),
+            std::printf("bad: a state before event %llu: %s\n",
+                        static_cast<unsigned long long>(state.point.seq),
                         result.last_words().c_str());
         return index.images() < limit;
     });
@@ -71,11 +74,13 @@ int run(const fs::path &trace, const std::string &strategies, std::uint64_t limi
 int main(int argc, char **argv)
 {
     if (argc < 5) {
-        std::fprintf(stderr, "usage: fsck_states TRACE STRATEGIES LIMIT COMMAND...     (@ in COMMAND is the image)\n");
+        std::fprintf(stderr, "usage: fsck_states TRACE STRATEGIES LIMIT COMMAND...     (@ in "
+                             "COMMAND is the image)\n");
         return 2;
     }
     try {
-        return fencepost::image::run(argv[1], argv[2], std::strtoull(argv[3], nullptr, 10), {argv + 4, argv + argc}) != 0;
+        return fencepost::image::run(argv[1], argv[2], std::strtoull(argv[3], nullptr, 10),
+                                     {argv + 4, argv + argc}) != 0;
     } catch (const fencepost::Error &error) {
         std::fprintf(stderr, "fsck_states: %s\n", error.what());
         return 4;

@@ -26,7 +26,8 @@ static int load_link(struct inode *inode)
 
     if (!block || inode->i_size >= FENCEFS_BLOCK)
         return -EUCLEAN;
-    inode->i_link = kmemdup_nul(block_address(fencefs_of(inode->i_sb), block), inode->i_size, GFP_KERNEL);
+    inode->i_link =
+        kmemdup_nul(block_address(fencefs_of(inode->i_sb), block), inode->i_size, GFP_KERNEL);
     return inode->i_link ? 0 : -ENOMEM;
 }
 
@@ -52,7 +53,8 @@ struct inode *fencefs_iget(struct super_block *sb, u64 number)
     inode->i_size = pi->size;
     inode->i_mtime = inode->i_atime = ns_to_timespec64(pi->mtime);
     inode->i_ctime = ns_to_timespec64(pi->ctime);
-    if (!inode->i_nlink || !(S_ISDIR(inode->i_mode) || S_ISREG(inode->i_mode) || S_ISLNK(inode->i_mode)))
+    if (!inode->i_nlink ||
+        !(S_ISDIR(inode->i_mode) || S_ISREG(inode->i_mode) || S_ISLNK(inode->i_mode)))
         goto bad;
     set_operations(inode);
     error = S_ISLNK(inode->i_mode) ? load_link(inode) : 0;
@@ -120,7 +122,8 @@ void fencefs_evict(struct inode *inode)
     if (READ_ONCE(pi->mode_links) && !fencefs_begin(fs)) {
         for (slot = 0; slot <= FENCEFS_DOUBLE; slot++)
             if (pi->block[slot])
-                fencefs_doom(fs, pi->block[slot], slot < FENCEFS_DIRECT ? 0 : slot - FENCEFS_DIRECT + 1);
+                fencefs_doom(fs, pi->block[slot],
+                             slot < FENCEFS_DIRECT ? 0 : slot - FENCEFS_DIRECT + 1);
         fencefs_log(fs, &pi->mode_links, 0);
         fencefs_commit(fs);
     }
@@ -178,8 +181,8 @@ int fencefs_setattr(struct user_namespace *users, struct dentry *dentry, struct 
     return fencefs_commit(fs);
 }
 
-int fencefs_getattr(struct user_namespace *users, const struct path *path, struct kstat *stat, u32 mask,
-                    unsigned int flags)
+int fencefs_getattr(struct user_namespace *users, const struct path *path, struct kstat *stat,
+                    u32 mask, unsigned int flags)
 {
     struct inode *inode = d_inode(path->dentry);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Transactions. A transaction collects words and their new values in memory; its commit writes them to the
- * journal, makes them durable, sets the commit word (the one store that decides), brings the words to their
- * places, makes those durable, and clears the commit word.
+ * Transactions. A transaction collects words and their new values in memory; its commit writes them
+ * to the journal, makes them durable, sets the commit word (the one store that decides), brings the
+ * words to their places, makes those durable, and clears the commit word.
  */
 #include <linux/mm.h>
 #include <linux/sort.h>

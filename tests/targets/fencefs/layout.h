@@ -5,8 +5,8 @@
  * block 0          superblock
  * journal_block    a redo journal: the commit word, then (where, value) pairs
  * table_block      inodes, by number; 0 is none, 1 the root
- * data_block       data, directories, index blocks. Which of them are free is known only in memory, from
- *                  the inodes at each mount.
+ * data_block       data, directories, index blocks. Which of them are free is known only in memory,
+ * from the inodes at each mount.
  */
 #ifndef FENCEFS_LAYOUT_H
 #define FENCEFS_LAYOUT_H
@@ -49,7 +49,8 @@ struct fencefs_record {
     pm_word value;
 };
 
-#define FENCEFS_RECORDS ((FENCEFS_JOURNAL_BLOCKS * FENCEFS_BLOCK - 64) / sizeof(struct fencefs_record))
+#define FENCEFS_RECORDS                                                                            \
+    ((FENCEFS_JOURNAL_BLOCKS * FENCEFS_BLOCK - 64) / sizeof(struct fencefs_record))
 
 /* The records count once `commit`, their number, is not 0. */
 struct fencefs_journal {
@@ -62,7 +63,8 @@ struct fencefs_journal {
 #define FENCEFS_INDIRECT 12 /* index of the block of block numbers */
 #define FENCEFS_DOUBLE 13   /* index of the block of blocks of block numbers */
 #define FENCEFS_PER_BLOCK (FENCEFS_BLOCK / sizeof(pm_word))
-#define FENCEFS_MAX_BLOCKS (FENCEFS_DIRECT + FENCEFS_PER_BLOCK + FENCEFS_PER_BLOCK * FENCEFS_PER_BLOCK)
+#define FENCEFS_MAX_BLOCKS                                                                         \
+    (FENCEFS_DIRECT + FENCEFS_PER_BLOCK + FENCEFS_PER_BLOCK * FENCEFS_PER_BLOCK)
 
 /* Not in use when the mode is 0; an orphan, to be reclaimed at the next mount, when links are 0. */
 struct fencefs_inode {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Makes an empty fencefs: mkfs.fencefs DEVICE-OR-FILE [OFFSET]; it fills what is there from OFFSET on. */
+/* Makes an empty fencefs: mkfs.fencefs DEVICE-OR-FILE [OFFSET]; it fills what is there from OFFSET
+ * on. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -39,7 +40,8 @@ static int make(int file, uint64_t offset, uint64_t blocks)
     if (super.inodes > FENCEFS_MAX_INODES)
         super.inodes = FENCEFS_MAX_INODES;
     super.data_block =
-        super.table_block + (super.inodes * sizeof(struct fencefs_inode) + FENCEFS_BLOCK - 1) / FENCEFS_BLOCK;
+        super.table_block +
+        (super.inodes * sizeof(struct fencefs_inode) + FENCEFS_BLOCK - 1) / FENCEFS_BLOCK;
     if (super.data_block + 16 > blocks) {
         fprintf(stderr, "mkfs.fencefs: %llu blocks are too few\n", (unsigned long long)blocks);
         return 0;
@@ -48,7 +50,8 @@ static int make(int file, uint64_t offset, uint64_t blocks)
         if (!write_all(file, zeros, sizeof(zeros), offset + block * FENCEFS_BLOCK))
             goto failed;
     if (write_all(file, &root, sizeof(root),
-                  offset + super.table_block * FENCEFS_BLOCK + FENCEFS_ROOT * sizeof(struct fencefs_inode)) &&
+                  offset + super.table_block * FENCEFS_BLOCK +
+                      FENCEFS_ROOT * sizeof(struct fencefs_inode)) &&
         write_all(file, &super, sizeof(super), offset) && fsync(file) == 0)
         return 1;
 failed:
@@ -75,7 +78,8 @@ int main(int argc, char **argv)
         return 1;
     }
     if ((uint64_t)end < offset) {
-        fprintf(stderr, "mkfs.fencefs: %s ends before offset %llu\n", argv[1], (unsigned long long)offset);
+        fprintf(stderr, "mkfs.fencefs: %s ends before offset %llu\n", argv[1],
+                (unsigned long long)offset);
         return 1;
     }
     return make(file, offset, ((uint64_t)end - offset) / FENCEFS_BLOCK) ? 0 : 1;

@@ -18,8 +18,9 @@ static void rename_entry(struct fencefs_entry *entry, const struct qstr *name)
 }
 
 /* In a transaction. */
-static int log_rename(struct inode *from, struct fencefs_entry *entry, struct inode *source, struct inode *to,
-                      const struct qstr *name, struct inode *target, u32 target_links)
+static int log_rename(struct inode *from, struct fencefs_entry *entry, struct inode *source,
+                      struct inode *to, const struct qstr *name, struct inode *target,
+                      u32 target_links)
 {
     struct fencefs *fs = fencefs_of(from->i_sb);
     const bool moves = S_ISDIR(source->i_mode) && from != to;
@@ -62,8 +63,8 @@ static int log_rename(struct inode *from, struct fencefs_entry *entry, struct in
     return 0;
 }
 
-static void count_links(struct inode *from, struct inode *source, struct inode *to, struct inode *target,
-                        u32 target_links)
+static void count_links(struct inode *from, struct inode *source, struct inode *to,
+                        struct inode *target, u32 target_links)
 {
     if (target) {
         set_nlink(target, target_links);
@@ -76,8 +77,8 @@ static void count_links(struct inode *from, struct inode *source, struct inode *
     }
 }
 
-int fencefs_rename(struct user_namespace *users, struct inode *from, struct dentry *old, struct inode *to,
-                   struct dentry *new, unsigned int flags)
+int fencefs_rename(struct user_namespace *users, struct inode *from, struct dentry *old,
+                   struct inode *to, struct dentry *new, unsigned int flags)
 {
     struct inode *source = d_inode(old);
     struct inode *target = d_inode(new);

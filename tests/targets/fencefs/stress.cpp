@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Random operations on a file system, against a model in memory: stress DIRECTORY PROGRESS SEED OPERATIONS.
-// Two threads have a directory each. Before and after each operation a thread writes to PROGRESS, a device that
-// outlives the machine, how many it has begun and done. After a crash the same command goes on: it makes the
-// model again up to there (the operations depend on the seed alone), finds the tree as it was before or after
-// the operation that was under way, and exits with 1 if it is neither.
+// Random operations on a file system, against a model in memory: stress DIRECTORY PROGRESS SEED
+// OPERATIONS. Two threads have a directory each. Before and after each operation a thread writes to
+// PROGRESS, a device that outlives the machine, how many it has begun and done. After a crash the
+// same command goes on: it makes the model again up to there (the operations depend on the seed
+// alone), finds the tree as it was before or after the operation that was under way, and exits with
+// 1 if it is neither.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -110,7 +111,8 @@ private:
         } else if (what < 35) {
             node->kind = Node::link;
             node->contents = std::string(1 + below(90), 't');
-            require(!real_ || ::symlink(node->contents.c_str(), place.full().c_str()) == 0, "symlink " + place.full());
+            require(!real_ || ::symlink(node->contents.c_str(), place.full().c_str()) == 0,
+                    "symlink " + place.full());
         } else if (real_) {
             const int file = ::open(place.full().c_str(), O_CREAT | O_EXCL | O_RDWR, 0644);
             require(file >= 0, "create " + place.full());
@@ -142,14 +144,17 @@ private:
     void truncate(const Place &place)
     {
         const std::size_t size = below(12000);
-        require(!real_ || ::truncate(place.full().c_str(), static_cast<off_t>(size)) == 0, "truncate " + place.full());
+        require(!real_ || ::truncate(place.full().c_str(), static_cast<off_t>(size)) == 0,
+                "truncate " + place.full());
         place.node->contents.resize(size);
     }
 
     void unlink(const Place &place)
     {
         // Some are open when their name goes.
-        const int file = real_ && place.node->kind == Node::file && below(2) == 0 ? ::open(place.full().c_str(), O_RDONLY) : -1;
+        const int file = real_ && place.node->kind == Node::file && below(2) == 0
+                             ? ::open(place.full().c_str(), O_RDONLY)
+                             : -1;
         if (!real_ && place.node->kind == Node::file)
             below(2);
         require(!real_ || ::unlink(place.full().c_str()) == 0, "unlink " + place.full());
@@ -164,7 +169,8 @@ private:
         const Place target = choose();
         if (target.node)
             return;
-        require(!real_ || ::link(place.full().c_str(), target.full().c_str()) == 0, "link " + target.full());
+        require(!real_ || ::link(place.full().c_str(), target.full().c_str()) == 0,
+                "link " + target.full());
         ++place.node->names;
         target.directory->entries[target.name] = place.node;
     }
@@ -183,7 +189,8 @@ private:
         const bool is_directory = place.node->kind == Node::directory;
         if (target.node == place.node || (target.path + "/").starts_with(place.full() + "/"))
             return;
-        if (target.node && ((target.node->kind == Node::directory) != is_directory || !target.node->entries.empty()))
+        if (target.node && ((target.node->kind == Node::directory) != is_directory ||
+                            !target.node->entries.empty()))
             return;
         if (is_directory && target.path.size() > root_.size() + 150)
             return;
@@ -201,15 +208,19 @@ private:
         struct stat status = {};
         if (::lstat(path.c_str(), &status) != 0)
             return path + " is not there";
-        const mode_t type = node.kind == Node::directory ? S_IFDIR : node.kind == Node::link ? S_IFLNK : S_IFREG;
+        const mode_t type = node.kind == Node::directory ? S_IFDIR
+                            : node.kind == Node::link    ? S_IFLNK
+                                                         : S_IFREG;
         if ((status.st_mode & S_IFMT) != type)
             return path + " is something else";
         if (node.kind == Node::directory)
             return directory_difference(node, path);
         if (status.st_nlink != node.names)
-            return path + " has " + std::to_string(status.st_nlink) + " links, not " + std::to_string(node.names);
+            return path + " has " + std::to_string(status.st_nlink) + " links, not " +
+                   std::to_string(node.names);
         if (static_cast<std::size_t>(status.st_size) != node.contents.size())
-            return path + " has " + std::to_string(status.st_size) + " bytes, not " + std::to_string(node.contents.size());
+            return path + " has " + std::to_string(status.st_size) + " bytes, not " +
+                   std::to_string(node.contents.size());
         std::string contents(node.contents.size() + 1, '\0');
         ssize_t bytes = -1;
         if (node.kind == Node::link) {
@@ -238,7 +249,8 @@ private:
             return path + " cannot be listed";
         std::string extra;
         while (const dirent *entry = ::readdir(stream))
-            if (const std::string name = entry->d_name; name != "." && name != ".." && !node.entries.contains(name))
+            if (const std::string name = entry->d_name;
+                name != "." && name != ".." && !node.entries.contains(name))
                 extra = path + "/" + name + " should not be there";
         ::closedir(stream);
         return extra;
@@ -269,7 +281,8 @@ public:
     Progress read(int thread)
     {
         alignas(kBlock) char block[kBlock];
-        require(::pread(file_, block, kBlock, thread * static_cast<off_t>(kBlock)) == kBlock, "read progress");
+        require(::pread(file_, block, kBlock, thread * static_cast<off_t>(kBlock)) == kBlock,
+                "read progress");
         Progress progress;
         std::memcpy(&progress, block, sizeof(progress));
         return progress;
@@ -278,14 +291,16 @@ public:
     {
         alignas(kBlock) char block[kBlock] = {};
         std::memcpy(block, &progress, sizeof(progress));
-        require(::pwrite(file_, block, kBlock, thread * static_cast<off_t>(kBlock)) == kBlock, "write progress");
+        require(::pwrite(file_, block, kBlock, thread * static_cast<off_t>(kBlock)) == kBlock,
+                "write progress");
     }
 
 private:
     int file_;
 };
 
-void run(const std::string &root, ProgressDevice &device, int thread, unsigned seed, std::uint64_t operations)
+void run(const std::string &root, ProgressDevice &device, int thread, unsigned seed,
+         std::uint64_t operations)
 {
     Progress progress = device.read(thread);
     Work work(root, seed);

@@ -15,10 +15,9 @@ static char *bug = "none";
 module_param(bug, charp, 0444);
 MODULE_PARM_DESC(bug, "which variant to be; a mount's own option `bug` goes before it");
 
-static const char *const bug_names[BUG_count] = {
-    [BUG_none] = "none",
+static const char *const bug_names[BUG_count] = {[BUG_none] = "none",
 #define FENCEFS_BUG(name) [BUG_##name] = #name,
-    FENCEFS_BUGS(FENCEFS_BUG)
+                                                 FENCEFS_BUGS(FENCEFS_BUG)
 #undef FENCEFS_BUG
 };
 
@@ -49,7 +48,8 @@ static int find_pm(struct fencefs *fs, struct super_block *sb)
         pr_err("fencefs: %s has no DAX\n", sb->s_id);
         return -ENODEV;
     }
-    if (dax_direct_access(fs->dax, fs->dax_offset / PAGE_SIZE, pages, DAX_ACCESS, &fs->pm, NULL) < pages) {
+    if (dax_direct_access(fs->dax, fs->dax_offset / PAGE_SIZE, pages, DAX_ACCESS, &fs->pm, NULL) <
+        pages) {
         pr_err("fencefs: %s is not one piece of memory\n", sb->s_id);
         return -EIO;
     }
@@ -60,15 +60,18 @@ static int find_pm(struct fencefs *fs, struct super_block *sb)
 static int read_super(struct fencefs *fs, struct super_block *sb)
 {
     const struct fencefs_super *super = fs->super;
-    const u64 table_blocks = DIV_ROUND_UP(super->inodes * sizeof(struct fencefs_inode), FENCEFS_BLOCK);
+    const u64 table_blocks =
+        DIV_ROUND_UP(super->inodes * sizeof(struct fencefs_inode), FENCEFS_BLOCK);
 
     if (super->magic != FENCEFS_MAGIC || super->version != FENCEFS_VERSION) {
         pr_err("fencefs: there is none on %s\n", sb->s_id);
         return -EINVAL;
     }
-    if (super->blocks > bdev_nr_bytes(sb->s_bdev) / FENCEFS_BLOCK || super->inodes > FENCEFS_MAX_INODES ||
-        super->journal_block != 1 || super->journal_blocks != FENCEFS_JOURNAL_BLOCKS ||
-        super->table_block != 1 + FENCEFS_JOURNAL_BLOCKS || super->data_block != super->table_block + table_blocks ||
+    if (super->blocks > bdev_nr_bytes(sb->s_bdev) / FENCEFS_BLOCK ||
+        super->inodes > FENCEFS_MAX_INODES || super->journal_block != 1 ||
+        super->journal_blocks != FENCEFS_JOURNAL_BLOCKS ||
+        super->table_block != 1 + FENCEFS_JOURNAL_BLOCKS ||
+        super->data_block != super->table_block + table_blocks ||
         super->data_block >= super->blocks)
         return -EUCLEAN;
     fs->blocks = super->blocks;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An allocator in raw PM: slots that own blocks, and a bitmap of blocks in use. Each allocation and each free
- * changes a slot and a bit together, by a redo log of two records that counts once it is committed.
+ * An allocator in raw PM: slots that own blocks, and a bitmap of blocks in use. Each allocation and
+ * each free changes a slot and a bit together, by a redo log of two records that counts once it is
+ * committed.
  */
 #include "target.h"
 
@@ -23,9 +24,10 @@ struct heap {
     uint64_t slots[SLOTS]; /* block + 1, or 0 */
 };
 
-static const char *const bugs[] = {"bit_unlogged",    "log_unfenced",   "log_unflushed", "freed_early",  "toggles",
-                                   "wrong_index",     "streamed_unfenced", "apply_unflushed", "logged_twice",
-                                   "flush_streamed", "fence_each", NULL};
+static const char *const bugs[] = {"bit_unlogged",      "log_unfenced",    "log_unflushed",
+                                   "freed_early",       "toggles",         "wrong_index",
+                                   "streamed_unfenced", "apply_unflushed", "logged_twice",
+                                   "flush_streamed",    "fence_each",      NULL};
 
 static struct record pending[8];
 static unsigned pending_count;
@@ -143,7 +145,8 @@ static int check(struct heap *heap)
         return inconsistent("a log of %llu records", (unsigned long long)heap->committed);
     for (i = 0; i < heap->committed; i++)
         if (heap->records[i].where >= sizeof(*heap) / 8)
-            return inconsistent("record %u is for word %llu", i, (unsigned long long)heap->records[i].where);
+            return inconsistent("record %u is for word %llu", i,
+                                (unsigned long long)heap->records[i].where);
     recover(heap);
     for (slot = 0; slot < SLOTS; slot++) {
         const uint64_t block = heap->slots[slot] - 1;
@@ -158,8 +161,8 @@ static int check(struct heap *heap)
     }
     for (i = 0; i < BLOCKS / 64; i++)
         if (seen[i] != heap->bitmap[i])
-            return inconsistent("the bitmap has %llx, the slots %llx", (unsigned long long)heap->bitmap[i],
-                                (unsigned long long)seen[i]);
+            return inconsistent("the bitmap has %llx, the slots %llx",
+                                (unsigned long long)heap->bitmap[i], (unsigned long long)seen[i]);
     return 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An append-only log in raw PM. An entry counts once the header, one word of (entries, bytes), covers it; the
- * header is written after the entry is durable.
+ * An append-only log in raw PM. An entry counts once the header, one word of (entries, bytes),
+ * covers it; the header is written after the entry is durable.
  */
 #include "target.h"
 
@@ -19,8 +19,9 @@ struct log {
     unsigned char bytes[SIZE - LINE];
 };
 
-static const char *const bugs[] = {"entry_unflushed", "entry_unfenced", "end_first",   "end_torn",   "last_line_unflushed",
-                                   "streamed_unfenced", "flush_twice",  "fence_twice", "flush_streamed", NULL};
+static const char *const bugs[] = {
+    "entry_unflushed",   "entry_unfenced", "end_first",   "end_torn",       "last_line_unflushed",
+    "streamed_unfenced", "flush_twice",    "fence_twice", "flush_streamed", NULL};
 
 static uint64_t words_of(uint64_t number)
 {
@@ -102,15 +103,17 @@ static int check(const struct log *log)
     for (number = 0; number < entries; number++) {
         const struct entry *entry = (const struct entry *)(log->bytes + at);
 
-        if (at + sizeof(*entry) > end || entry->number != number || entry->length != words_of(number))
+        if (at + sizeof(*entry) > end || entry->number != number ||
+            entry->length != words_of(number))
             return inconsistent("entry %llu is not there", (unsigned long long)number);
         for (i = 0; i < entry->length; i++)
             if (entry->payload[i] != mixed(number * 100 + i))
                 return inconsistent("entry %llu is damaged", (unsigned long long)number);
         at += sizeof(*entry) + entry->length * 8;
     }
-    return at == end ? 0 : inconsistent("the log ends at %llu, its entries at %llu", (unsigned long long)end,
-                                        (unsigned long long)at);
+    return at == end ? 0
+                     : inconsistent("the log ends at %llu, its entries at %llu",
+                                    (unsigned long long)end, (unsigned long long)at);
 }
 
 int main(int argc, char **argv)

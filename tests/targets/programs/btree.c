@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A B+tree with libpmem. Nodes in use are never changed: an insertion makes new nodes from the leaf to the
- * root, makes them durable, and then changes the root.
+ * A B+tree with libpmem. Nodes in use are never changed: an insertion makes new nodes from the leaf
+ * to the root, makes them durable, and then changes the root.
  */
 #include <libpmem.h>
 
@@ -25,8 +25,9 @@ struct tree {
     struct node nodes[NODES];
 };
 
-static const char *const bugs[] = {"root_first",    "leaf_unflushed", "undrained",     "next_late",   "sibling_unflushed",
-                                   "insert_in_place", "persist_twice", "persist_all", "inner_short", NULL};
+static const char *const bugs[] = {
+    "root_first",      "leaf_unflushed", "undrained",   "next_late",   "sibling_unflushed",
+    "insert_in_place", "persist_twice",  "persist_all", "inner_short", NULL};
 
 static struct tree *tree;
 static uint64_t fresh[16]; /* nodes of this insertion */
@@ -189,7 +190,7 @@ static void insert(uint64_t key)
     if (has_bug("persist_twice"))
         pmem_persist(&tree->nodes[fresh[0]], sizeof(struct node));
     if (has_bug("persist_all"))
-        pmem_persist(tree->nodes, (tree->next + 8) * sizeof(struct node));
+        pmem_persist(tree->nodes, tree->next * sizeof(struct node));
     if (!has_bug("root_first"))
         set_root(top.left);
     if (has_bug("next_late"))
@@ -204,15 +205,19 @@ static int check_node(uint64_t number, uint64_t from, uint64_t to, unsigned dept
     if (number >= tree->next || depth > 12)
         return inconsistent("node %llu is not in use", (unsigned long long)number);
     if (!node->count || node->count > KEYS || node->leaf > 1)
-        return inconsistent("node %llu has %llu keys", (unsigned long long)number, (unsigned long long)node->count);
+        return inconsistent("node %llu has %llu keys", (unsigned long long)number,
+                            (unsigned long long)node->count);
     for (i = 0; i < node->count; i++) {
-        if (node->keys[i] < from || node->keys[i] >= to || (i && node->keys[i] <= node->keys[i - 1]))
+        if (node->keys[i] < from || node->keys[i] >= to ||
+            (i && node->keys[i] <= node->keys[i - 1]))
             return inconsistent("key %llu of node %llu is out of order", (unsigned long long)i,
                                 (unsigned long long)number);
         if (node->leaf ? node->values[i] != value_of(node->keys[i])
-                       : node->values[i] >= NODES || check_node(node->values[i], node->keys[i],
-                                                                i + 1 < node->count ? node->keys[i + 1] : to, depth + 1))
-            return inconsistent("value %llu of node %llu is wrong", (unsigned long long)i, (unsigned long long)number);
+                       : node->values[i] >= NODES ||
+                             check_node(node->values[i], node->keys[i],
+                                        i + 1 < node->count ? node->keys[i + 1] : to, depth + 1))
+            return inconsistent("value %llu of node %llu is wrong", (unsigned long long)i,
+                                (unsigned long long)number);
     }
     return 0;
 }

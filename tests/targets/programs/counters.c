@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Counters in raw PM that two threads increment with compare-and-swap. A thread announces each increment by its
- * number, increments, and marks the number as done; so at any time the counters' sum is between what is done and
- * what is announced. Now and then it writes down what a counter was, once that is durable.
+ * Counters in raw PM that two threads increment with compare-and-swap. A thread announces each
+ * increment by its number, increments, and marks the number as done; so at any time the counters'
+ * sum is between what is done and what is announced. Now and then it writes down what a counter
+ * was, once that is durable.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -24,8 +25,9 @@ struct area {
     struct cell seen[THREADS]; /* counter << 32 | value */
 };
 
-static const char *const bugs[] = {"id_not_persisted", "counter_unflushed", "done_first",    "seen_in_cache",
-                                   "not_atomic",       "fence_each_line",   "flush_dirty_twice", NULL};
+static const char *const bugs[] = {
+    "id_not_persisted", "counter_unflushed", "done_first",        "seen_in_cache",
+    "not_atomic",       "fence_each_line",   "flush_dirty_twice", NULL};
 
 static struct area *area;
 
@@ -116,8 +118,9 @@ static int check(void)
             return inconsistent("thread %u has done more than it announced", i);
     }
     if (sum < done || sum > announced)
-        return inconsistent("the sum is %llu, with %llu done and %llu announced", (unsigned long long)sum,
-                            (unsigned long long)done, (unsigned long long)announced);
+        return inconsistent("the sum is %llu, with %llu done and %llu announced",
+                            (unsigned long long)sum, (unsigned long long)done,
+                            (unsigned long long)announced);
     return 0;
 }
 

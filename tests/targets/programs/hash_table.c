@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A hash table with open addressing in raw PM. A bucket counts once it is valid; its value is two words, in
- * two versions, and the valid word says which of them is current.
+ * A hash table with open addressing in raw PM. A bucket counts once it is valid; its value is two
+ * words, in two versions, and the valid word says which of them is current.
  */
 #include "target.h"
 
@@ -30,9 +30,9 @@ struct table {
     struct bucket buckets[BUCKETS];
 };
 
-static const char *const bugs[] = {"valid_first",  "key_unflushed",   "bucket_unfenced", "value_in_place",
-                                   "count_trusted", "removed_half",    "flush_volatile",  "flush_clean",
-                                   NULL};
+static const char *const bugs[] = {"valid_first",    "key_unflushed", "bucket_unfenced",
+                                   "value_in_place", "count_trusted", "removed_half",
+                                   "flush_volatile", "flush_clean",   NULL};
 
 static struct bucket *find(struct table *table, uint64_t key)
 {
@@ -126,19 +126,21 @@ static int check(struct table *table)
         if (bucket->valid == EMPTY)
             continue;
         if (bucket->valid > SECOND)
-            return inconsistent("bucket %llu has state %llu", (unsigned long long)at, (unsigned long long)bucket->valid);
+            return inconsistent("bucket %llu has state %llu", (unsigned long long)at,
+                                (unsigned long long)bucket->valid);
         value = &bucket->versions[bucket->valid == SECOND];
         if (value->word != ~value->inverse)
             return inconsistent("the value in bucket %llu is torn", (unsigned long long)at);
         if (value->word % 1000 != bucket->key)
-            return inconsistent("the value in bucket %llu is not of key %llu", (unsigned long long)at,
-                                (unsigned long long)bucket->key);
+            return inconsistent("the value in bucket %llu is not of key %llu",
+                                (unsigned long long)at, (unsigned long long)bucket->key);
         if (find(table, bucket->key) != bucket)
             return inconsistent("key %llu cannot be found", (unsigned long long)bucket->key);
         valid++;
     }
     if (has_bug("count_trusted") && table->count != valid)
-        return inconsistent("there are %llu keys, not %llu", (unsigned long long)valid, (unsigned long long)table->count);
+        return inconsistent("there are %llu keys, not %llu", (unsigned long long)valid,
+                            (unsigned long long)table->count);
     return 0;
 }
 

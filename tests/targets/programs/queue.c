@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A queue with libpmem: a ring of items. Adding and taking change one word each; `rotate`, which takes the
- * oldest item and adds it again, and `swap`, which exchanges oldest and newest, change more and save what they
- * change in an undo log before.
+ * A queue with libpmem: a ring of items. Adding and taking change one word each; `rotate`, which
+ * takes the oldest item and adds it again, and `swap`, which exchanges oldest and newest, change
+ * more and save what they change in an undo log before.
  */
 #include <libpmem.h>
 
@@ -26,8 +26,9 @@ struct queue {
     uint64_t ring[RING];
 };
 
-static const char *const bugs[] = {"tail_not_saved",  "log_valid_first", "log_dropped_early", "item_late", "wrong_item_saved",
-                                   "log_undrained",   "saved_twice",     "item_unflushed",    "drain_twice", NULL};
+static const char *const bugs[] = {
+    "tail_not_saved", "log_valid_first", "log_dropped_early", "item_late",   "wrong_item_saved",
+    "log_undrained",  "saved_twice",     "item_unflushed",    "drain_twice", NULL};
 
 static struct queue *queue;
 static unsigned saved_count;
@@ -142,7 +143,8 @@ static int recover(void)
     return 0;
 }
 
-/* Items are numbered as they are added, and a rotation keeps them all: what is in the queue is a run of numbers. */
+/* Items are numbered as they are added, and a rotation keeps them all: what is in the queue is a
+ * run of numbers. */
 static int check(void)
 {
     const uint64_t items = queue->tail - queue->head;
@@ -162,7 +164,8 @@ static int check(void)
         const uint64_t number = (queue->ring[at % RING] & ~(1ull << 63)) - smallest;
 
         if (!smallest || number >= items || seen[number]++)
-            return inconsistent("item %llu is lost or there twice", (unsigned long long)(smallest + number));
+            return inconsistent("item %llu is lost or there twice",
+                                (unsigned long long)(smallest + number));
     }
     return 0;
 }

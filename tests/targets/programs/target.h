@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the programs share: NAME create|run|check FILE [--bug=NAME] [--count=N], and PM through mmap.
- * `check` recovers what a crash left and exits with 0 if it is consistent, 1 if not, 2 if it cannot tell.
+ * What the programs share: NAME create|run|check FILE [--bug=NAME] [--count=N], and PM through
+ * mmap. `check` recovers what a crash left and exits with 0 if it is consistent, 1 if not, 2 if it
+ * cannot tell.
  */
 #ifndef TARGET_H
 #define TARGET_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A map with libpmemobj: buckets of lists, changed in transactions; a journal of the last keys beside it, whose
- * entries are published by one atomic word.
+ * A map with libpmemobj: buckets of lists, changed in transactions; a journal of the last keys
+ * beside it, whose entries are published by one atomic word.
  */
 #include <libpmemobj.h>
 
@@ -32,9 +32,10 @@ struct map {
     uint64_t recent[RECENT];
 };
 
-static const char *const bugs[] = {"count_unlogged", "outside",     "two_transactions", "wrong_field_logged",
-                                   "entry_unpersisted", "recent_late", "recent_unflushed", "value_unlogged",
-                                   "persist_again", NULL};
+static const char *const bugs[] = {
+    "count_unlogged",    "outside",     "two_transactions", "wrong_field_logged",
+    "entry_unpersisted", "recent_late", "recent_unflushed", "value_unlogged",
+    "persist_again",     NULL};
 
 static PMEMobjpool *pool;
 static TOID(struct map) root;
@@ -54,14 +55,16 @@ static void insert_atomically(uint64_t key)
     D_RW(entry)->key = key;
     D_RW(entry)->value = value_of(key, 0);
     D_RW(entry)->next = *head;
-    TX_BEGIN(pool) {
+    TX_BEGIN(pool)
+    {
         TX_ADD_FIELD(root, count);
         TX_ADD_FIELD(root, sum);
         TX_ADD_FIELD(root, buckets[key % BUCKETS]);
         D_RW(root)->count++;
         D_RW(root)->sum += key;
         *head = entry;
-    } TX_END
+    }
+    TX_END
 }
 
 static void insert(uint64_t key)
@@ -74,7 +77,8 @@ static void insert(uint64_t key)
     }
     if (has_bug("outside"))
         D_RW(root)->count++;
-    TX_BEGIN(pool) {
+    TX_BEGIN(pool)
+    {
         TOID(struct entry) entry = TX_NEW(struct entry);
 
         D_RW(entry)->key = key;
@@ -94,12 +98,15 @@ static void insert(uint64_t key)
             D_RW(root)->count++;
         if (has_bug("persist_again"))
             pmemobj_persist(pool, &D_RW(root)->sum, sizeof(uint64_t));
-    } TX_END
+    }
+    TX_END
     if (has_bug("two_transactions")) {
-        TX_BEGIN(pool) {
+        TX_BEGIN(pool)
+        {
             TX_ADD_FIELD(root, count);
             D_RW(root)->count++;
-        } TX_END
+        }
+        TX_END
     }
 }
 
@@ -118,13 +125,15 @@ static void update_two(uint64_t first, uint64_t second, uint64_t version)
     TOID(struct entry) a = find(first);
     TOID(struct entry) b = find(second);
 
-    TX_BEGIN(pool) {
+    TX_BEGIN(pool)
+    {
         TX_ADD_FIELD(a, value);
         if (!has_bug("value_unlogged"))
             TX_ADD_FIELD(b, value);
         D_RW(a)->value = value_of(first, version);
         D_RW(b)->value = value_of(second, version);
-    } TX_END
+    }
+    TX_END
 }
 
 static void remember(uint64_t key)
@@ -159,20 +168,23 @@ static int check(void)
             const uint64_t key = D_RO(entry)->key;
             const uint64_t version = D_RO(entry)->value % 1000;
 
-            if (key == 0 || key >= 1000 || key % BUCKETS != i || D_RO(entry)->value != value_of(key, version))
-                return inconsistent("bucket %llu has key %llu, damaged", (unsigned long long)i, (unsigned long long)key);
+            if (key == 0 || key >= 1000 || key % BUCKETS != i ||
+                D_RO(entry)->value != value_of(key, version))
+                return inconsistent("bucket %llu has key %llu, damaged", (unsigned long long)i,
+                                    (unsigned long long)key);
             versions[key] = version;
             sum += key;
         }
     }
     if (count != D_RO(root)->count || sum != D_RO(root)->sum)
-        return inconsistent("%llu entries with a sum of %llu, not %llu and %llu", (unsigned long long)count,
-                            (unsigned long long)sum, (unsigned long long)D_RO(root)->count,
+        return inconsistent("%llu entries with a sum of %llu, not %llu and %llu",
+                            (unsigned long long)count, (unsigned long long)sum,
+                            (unsigned long long)D_RO(root)->count,
                             (unsigned long long)D_RO(root)->sum);
     for (i = 1; i + 1 < 1000; i += 2)
         if (versions[i] != versions[i + 1])
-            return inconsistent("keys %llu and %llu are of different versions", (unsigned long long)i,
-                                (unsigned long long)i + 1);
+            return inconsistent("keys %llu and %llu are of different versions",
+                                (unsigned long long)i, (unsigned long long)i + 1);
     if (D_RO(root)->recent_count > RECENT)
         return inconsistent("%llu recent keys", (unsigned long long)D_RO(root)->recent_count);
     for (i = 0; i < D_RO(root)->recent_count; i++)

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The rules' engine: traces it refuses, and what every rule must say of itself.
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "analyzer/rules/engine.h"
+#include "analyzer/rules/suppressions.h"
+#include "base/error.h"
+#include "base/files.h"
+#include "tests/golden/trace_text.h"
+#include "trace/compression.h"
+
+namespace fencepost::rules {
+namespace {
+
+constexpr const char *kTrace = "store pmem0+0x40 8 = 1 @put\n"
+                               "flush clwb pmem0+0x40 @put+4\n"
+                               "fence sfence @put+8\n";
+
+// The first byte after the number of shapes is a kind (docs/explanation/trace-format.md).
+void set_first_kind(const std::filesystem::path &path, std::byte kind)
+{
+    sqlite3 *database = nullptr;
+    ASSERT_EQ(sqlite3_open(path.c_str(), &database), SQLITE_OK);
+    {
+        trace::Statement read(database, "SELECT shapes FROM event_block");
+        ASSERT_TRUE(read.step());
+        std::vector<std::byte> raw;
+        trace::Decompressor().decompress(read.blob(0), 1 << 20, raw);
+        raw.at(1) = kind;
+        read.reset();
+        const std::vector<std::byte> packed = trace::Compressor(3).compress(raw);
+        trace::Statement(database, "UPDATE event_block SET shapes = ?1").bind(1, packed).run();
+    }
+    sqlite3_close(database);
+}
+
+TEST(RulesEngine, EventsOfAnUnknownKindAreRefused)
+{
+    const TemporaryDirectory directory("/tmp", "fp-rules-");
+    const auto path = directory.path() / "trace.db";
+    golden::write_trace(kTrace, path);
+    set_first_kind(path, std::byte{77});
+    try {
+        const trace::TraceReader reader(path);
+        Engine(reader, {}).run();
+        FAIL() << "an unknown kind was accepted";
+    } catch (const Error &error) {
+        EXPECT_EQ(error.kind(), ErrorKind::trace);
+        EXPECT_NE(std::string(error.what()).find("event kind 77"), std::string::npos)
+            << error.what();
+    }
+}
+
+TEST(RulesEngine, StacksThatLeadNowhereAreTold)
+{
+    const TemporaryDirectory directory("/tmp", "fp-rules-");
+    const auto path = directory.path() / "trace.db";
+    golden::write_trace("store pmem0+0x40 8 = 1 @put ^main<start\n", path);
+    sqlite3 *database = nullptr;
+    ASSERT_EQ(sqlite3_open(path.c_str(), &database), SQLITE_OK);
+    // A circle, and a frame that is not there.
+    ASSERT_EQ(
+        sqlite3_exec(
+            database,
+            "UPDATE stack SET parent = 2 WHERE id = 1; UPDATE stack SET frame = 9 WHERE id = 2",
+            nullptr, nullptr, nullptr),
+        SQLITE_OK);
+    sqlite3_close(database);
+    const trace::TraceReader reader(path);
+    const findings::RuleReport report = Engine(reader, {}).run();
+    ASSERT_EQ(report.findings.size(), 1u);
+    EXPECT_EQ(report.findings[0].rule, "transient-data");
+    ASSERT_FALSE(report.summary.statements.empty());
+    EXPECT_NE(report.summary.statements[0].find("2 references to code lead nowhere"),
+              std::string::npos)
+        << report.summary.statements[0];
+}
+
+TEST(RulesEngine, EveryRuleSaysWhatItIs)
+{
+    std::set<std::string_view> names;
+    for (const RuleInfo *rule : all_rules()) {
+        EXPECT_TRUE(names.insert(rule->name).second) << rule->name;
+        EXPECT_FALSE(rule->sentence.empty()) << rule->name;
+        EXPECT_FALSE(rule->certainty.empty()) << rule->name;
+        EXPECT_FALSE(rule->silence.empty()) << rule->name;
+    }
+    // Every class of the field but the two that need crash states.
+    EXPECT_EQ(names.size(), 16u);
+}
+
+TEST(RulesEngine, WhatComesWithFencepostParses)
+{
+    EXPECT_EQ(built_in_transaction_tables().size(), 2u);
+    EXPECT_GT(known_code().size(), 5u);
+}
+
+} // namespace
+} // namespace fencepost::rules
