@@ -63,6 +63,8 @@ std::uint64_t Tracer::walk_to_frame(Vcpu &cpu, std::uint64_t address)
     const std::optional<Translation> found = physical_.translate(address);
     if (!found)
         return TranslationCache::kUnknown;
+    if (!found->present)
+        return TranslationCache::kAbsent;
     const std::uint64_t frame = is_pm(found->physical) ? found->physical & ~kPageMask : TranslationCache::kVolatile;
     // A page that cannot be written may become another one when it is, without a word to the TLB.
     if (found->writable)
@@ -124,7 +126,7 @@ void Tracer::record_store(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64
         return;
     }
     if (frame >= TranslationCache::kUnknown) [[unlikely]] {
-        quality_.untranslated_stores += frame == TranslationCache::kUnknown;
+        quality_.untranslated_stores += frame != TranslationCache::kVolatile;
         return;
     }
     const qemu_plugin_mem_value value = stored_value(info, size, code);
@@ -154,7 +156,7 @@ void Tracer::record_split_store(unsigned vcpu, qemu_plugin_meminfo_t info, std::
         const std::uint64_t frame = frame_of(*vcpus_[vcpu], info, address + start);
         if (frame == TranslationCache::kVolatile)
             continue;
-        if (frame == TranslationCache::kUnknown) {
+        if (frame >= TranslationCache::kUnknown) {
             ++quality_.untranslated_stores;
             continue;
         }
@@ -216,6 +218,8 @@ void Tracer::flush(unsigned vcpu, CodePoint &code)
         frame = walk_to_frame(cpu, address);
     if (frame == TranslationCache::kUnknown) {
         ++quality_.untranslated_flushes;
+    } else if (frame == TranslationCache::kAbsent) {
+        ++quality_.flushes_of_absent_pages;
     } else if (frame == TranslationCache::kVolatile) {
         sites_.count_volatile_flush(event.site);
     } else {

@@ -44,7 +44,7 @@ void Tracer::locate_range(Vcpu &cpu, trace::Marker &marker)
         std::uint64_t frame = pages == kMostPages ? TranslationCache::kUnknown : cpu.translations.find(address);
         if (frame == TranslationCache::kUnknown && pages != kMostPages)
             frame = walk_to_frame(cpu, address);
-        const bool in_pm = frame != TranslationCache::kUnknown && frame != TranslationCache::kVolatile;
+        const bool in_pm = frame < TranslationCache::kUnknown;
         const std::uint64_t physical = in_pm ? frame | address % kPageBytes : 0;
         const std::size_t size = parts.size();
         if (size != 0 && (in_pm ? parts[size - 2] != 0 && parts[size - 2] + parts[size - 1] == physical : parts[size - 2] == 0))

@@ -33,14 +33,16 @@ std::optional<Translation> walk_page_tables(const PagingState &paging, std::uint
         const unsigned shift = kPageShift + (level - 1) * kIndexBits;
         const std::uint64_t index = (address >> shift) & ((1u << kIndexBits) - 1);
         const std::optional<std::uint64_t> entry = read(table + index * sizeof(std::uint64_t));
-        if (!entry || !(*entry & kPresent))
+        if (!entry)
             return std::nullopt;
+        if (!(*entry & kPresent))
+            return Translation{};
         writable = writable && (*entry & kWritable);
         // Pages of 1 GiB and 2 MiB end the walk early.
         const bool leaf = level == 1 || ((level == 2 || level == 3) && (*entry & kLargePage));
         if (leaf) {
             const std::uint64_t offset_mask = (std::uint64_t{1} << shift) - 1;
-            return Translation{(*entry & kFrameMask & ~offset_mask) | (address & offset_mask), writable};
+            return Translation{true, (*entry & kFrameMask & ~offset_mask) | (address & offset_mask), writable};
         }
         table = *entry & kFrameMask;
     }

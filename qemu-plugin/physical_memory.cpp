@@ -35,7 +35,7 @@ bool PhysicalMemory::is_direct_map(std::uint64_t base, const PagingState &paging
     const std::uint64_t tables = paging.cr3 & ~std::uint64_t{0xfff};
     const std::optional<Translation> found =
         walk_page_tables(paging, base + tables, [&](std::uint64_t physical) { return read(base, physical); });
-    return found && found->physical == tables;
+    return found && found->present && found->physical == tables;
 }
 
 bool PhysicalMemory::find_direct_map(const PagingState &paging)

@@ -130,6 +130,9 @@ void Tracer::finish()
           "Stores were executed whose physical address could not be found; they are missing if they were to PM.");
     count("untranslated_flushes", quality_.untranslated_flushes, Severity::error,
           "Flushes were executed whose physical address could not be found; they are missing if they were of PM.");
+    count("flushes_of_absent_pages", quality_.flushes_of_absent_pages, Severity::warning,
+          "Flushes were executed through a mapping whose page nobody had touched; hardware would map the page first, "
+          "and flush what was stored to it through another mapping.");
     count("malformed_markers", quality_.malformed_markers, Severity::warning,
           "Marker instructions were executed with a payload that says nothing known; they are left out.");
     writer.finish(trace::RecordingState::complete, "");

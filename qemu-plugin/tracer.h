@@ -33,6 +33,7 @@ struct Quality {
     std::uint64_t undecodable_instructions = 0;
     std::uint64_t untranslated_flushes = 0;
     std::uint64_t untranslated_stores = 0;
+    std::uint64_t flushes_of_absent_pages = 0;
     std::uint64_t malformed_markers = 0;
 };
 

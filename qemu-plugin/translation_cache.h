@@ -16,7 +16,8 @@ inline constexpr std::uint64_t kPageBytes = 4096;
 class TranslationCache {
 public:
     static constexpr std::uint64_t kVolatile = ~std::uint64_t{0}; // a page that is not PM
-    static constexpr std::uint64_t kUnknown = ~std::uint64_t{1};
+    static constexpr std::uint64_t kAbsent = ~std::uint64_t{1};  // nothing is mapped there; never inserted
+    static constexpr std::uint64_t kUnknown = ~std::uint64_t{2}; // from here on no page of PM
 
     // The physical address of the page that holds `address`, if that is PM.
     std::uint64_t find(std::uint64_t address) const

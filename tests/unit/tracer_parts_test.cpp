@@ -140,8 +140,9 @@ TEST(PageWalk, FindsPagesOfEverySizeInFourAndFiveLevels)
         EXPECT_EQ(tables.walk(0xffff8880002abcde)->physical, 0x1400abcdeu);
         EXPECT_EQ(tables.walk(0xffffc9003abcdef0)->physical, 0xbabcdef0u);
         EXPECT_FALSE(tables.walk(0xffffc9003abcdef0)->writable);
-        EXPECT_FALSE(tables.walk(0x7fff12346000));
-        EXPECT_EQ(tables.walk(0xff11000000000000).has_value(), false);
+        EXPECT_FALSE(tables.walk(0x7fff12346000).value().present);
+        EXPECT_TRUE(tables.walk(0x7fff12345678)->present);
+        EXPECT_EQ(tables.walk(0xff11000000000000).has_value(), five); // not an address with four levels
     }
     Tables five(true);
     five.map(0xff11000100000000, 0x100000000, 1, 3);

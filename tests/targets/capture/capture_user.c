@@ -74,6 +74,13 @@ static void __attribute__((noinline, noclone)) volatile_flushes(void)
         __asm__ volatile("clwb (%0)" : : "r"(line) : "memory");
 }
 
+/* Of a page that nobody has touched through this mapping. */
+static void absent_flush(int file)
+{
+    uint8_t *const mapping = map(file, 0);
+    __asm__ volatile("clwb (%0)" : : "r"(mapping) : "memory");
+}
+
 /* One address that is other memory each time: pages of the file, and once no PM at all. */
 static void remapped(struct capture *c, int file)
 {
@@ -135,6 +142,7 @@ int main(int argc, char **argv)
     outer(&c);
     volatile_flushes();
     remapped(&c, file);
+    absent_flush(file);
     fencepost_op_end(operation, c.count);
     print(&c);
     return 0;
