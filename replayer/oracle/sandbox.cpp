@@ -2,6 +2,8 @@
 // See sandbox.h. Bubblewrap makes the namespaces, prlimit sets what they do not limit.
 #include "replayer/oracle/sandbox.h"
 
+#include <unistd.h>
+
 #include "base/error.h"
 
 namespace fencepost::oracle {
@@ -9,6 +11,8 @@ namespace fencepost::oracle {
 namespace fs = std::filesystem;
 
 namespace {
+
+constexpr uid_t kNobody = 65534;
 
 std::string require_program(const std::string &name, const std::string &package)
 {
@@ -33,6 +37,31 @@ void add_system(std::vector<std::string> &command)
     command.insert(command.end(), {"--dev", "/dev", "--tmpfs", "/tmp"});
 }
 
+// How a program becomes nobody.
+enum class Nobody {
+    in_user_namespace,
+    by_setpriv, // root where there are no user namespaces, as in a chroot
+};
+
+Nobody choose_nobody(const std::string &bwrap)
+{
+    if (geteuid() != 0)
+        return Nobody::in_user_namespace;
+    const CommandResult tried =
+        run_command({bwrap, "--unshare-user", "--ro-bind", "/", "/", "true"},
+                    {.deadline = Deadline::after(std::chrono::seconds(20))});
+    return tried.success() ? Nobody::in_user_namespace : Nobody::by_setpriv;
+}
+
+// Nobody is then not who owns the files.
+void hand_over(const SandboxFile &file)
+{
+    if (file.writable && chown(file.host.c_str(), kNobody, kNobody) < 0)
+        fail_errno(fmt::format("cannot give {} to a sandbox", file.host.string()));
+    if (!file.writable && fs::is_regular_file(file.host))
+        fs::permissions(file.host, fs::perms::others_read, fs::perm_options::add);
+}
+
 } // namespace
 
 CommandResult run_sandboxed(const std::vector<std::string> &argv,
@@ -40,25 +69,39 @@ CommandResult run_sandboxed(const std::vector<std::string> &argv,
 {
     static const std::string prlimit = require_program("prlimit", "util-linux");
     static const std::string bwrap = require_program("bwrap", "bubblewrap");
+    static const Nobody nobody = choose_nobody(bwrap);
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(limits.time).count() + 1;
     std::vector<std::string> command = {
         prlimit, fmt::format("--as={}", limits.memory), fmt::format("--cpu={}", seconds),
         // Up to the program to raise: xfs_repair insists on that.
-        fmt::format("--fsize={}:", limits.file), "--core=0", bwrap, "--unshare-all",
-        "--unshare-user", "--uid", "65534", "--gid", "65534", "--cap-drop", "ALL",
+        fmt::format("--fsize={}:", limits.file), "--core=0", bwrap, "--unshare-ipc",
+        "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try",
         "--die-with-parent", "--new-session", "--clearenv", "--setenv", "PATH",
         "/usr/sbin:/usr/bin:/sbin:/bin", "--setenv", "LC_ALL", "C", "--chdir", "/"};
+    if (nobody == Nobody::in_user_namespace)
+        command.insert(command.end(), {"--unshare-user", "--uid", std::to_string(kNobody), "--gid",
+                                       std::to_string(kNobody), "--cap-drop", "ALL"});
     add_system(command);
-    for (const SandboxFile &file : files)
+    for (const SandboxFile &file : files) {
+        if (nobody == Nobody::by_setpriv)
+            hand_over(file);
         command.insert(command.end(),
                        {file.writable ? "--bind" : "--ro-bind", file.host.string(), file.inside});
+    }
     command.push_back("--");
+    if (nobody == Nobody::by_setpriv)
+        command.insert(command.end(), {require_program("setpriv", "util-linux"), "--reuid",
+                                       std::to_string(kNobody), "--regid", std::to_string(kNobody),
+                                       "--clear-groups", "--no-new-privs", "--inh-caps=-all",
+                                       "--bounding-set=-all"});
     command.insert(command.end(), argv.begin(), argv.end());
     CommandOptions options;
     options.deadline = Deadline::after(limits.time);
     options.output_limit = limits.output;
     CommandResult result = run_command(command, options);
-    if (!result.timed_out && !result.end.success() && result.errors.starts_with("bwrap: "))
+    const bool not_started =
+        result.errors.starts_with("bwrap: ") || result.errors.starts_with("setpriv: ");
+    if (!result.timed_out && !result.end.success() && not_started)
         fail(ErrorKind::io, "programs cannot be run in a sandbox here: {}", result.last_words());
     return result;
 }
