@@ -14,9 +14,11 @@
 #include "analyzer/rules/suppressions.h"
 #include "base/error.h"
 #include "base/files.h"
+#include "cli/analyze_verb.h"
 #include "cli/run_argument.h"
 #include "cli/terminal_text.h"
 #include "cli/verb.h"
+#include "replayer/record/run_files.h"
 
 namespace fencepost::cli {
 
@@ -29,7 +31,7 @@ struct AnalyzeOptions {
     std::string persistency = "epoch";
     bool durable_operations = false;
     std::vector<std::string> rules;
-    std::string order;
+    std::vector<std::string> order;
     std::vector<std::string> transactions;
     std::vector<std::string> suppressions;
     std::string baseline;
@@ -125,6 +127,60 @@ void write_sarif(const std::string &file, const findings::RuleReport &report)
                    document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
+// Transactions, order rules and suppressions: those of the run's spec, and more by options.
+struct RuleFiles {
+    std::vector<rules::TransactionTable> transactions = rules::built_in_transaction_tables();
+    std::vector<rules::TextLine> order = {};
+    std::vector<rules::Suppression> suppressions = {};
+
+    void add_transactions(const std::vector<rules::TextLine> &lines)
+    {
+        for (rules::TransactionTable &table : parse_transaction_tables(lines))
+            transactions.push_back(std::move(table));
+    }
+    void add_order(const std::vector<rules::TextLine> &lines)
+    {
+        order.insert(order.end(), lines.begin(), lines.end());
+    }
+    void add_suppressions(const std::vector<rules::TextLine> &lines)
+    {
+        for (rules::Suppression &one : parse_suppressions(lines))
+            suppressions.push_back(std::move(one));
+    }
+};
+
+RuleFiles rule_files_of(const record::AnalyzeSpec &spec)
+{
+    RuleFiles files;
+    for (const record::SourceText &each : spec.transactions)
+        files.add_transactions(rules::split_lines(each.text, each.name));
+    for (const record::SourceText &each : spec.order)
+        files.add_order(rules::split_lines(each.text, each.name));
+    for (const record::SourceText &each : spec.suppressions)
+        files.add_suppressions(rules::split_lines(each.text, each.name));
+    return files;
+}
+
+findings::RuleReport apply_rules(const std::filesystem::path &trace, const AnalyzeOptions &options)
+{
+    const rules::Settings settings = settings_of(options);
+    RuleFiles files = rule_files_of(record::load_analyze({trace.parent_path()}));
+    for (const std::string &file : options.transactions)
+        files.add_transactions(rules::read_lines(file));
+    for (const std::string &file : options.order)
+        files.add_order(rules::read_lines(file));
+    for (const std::string &file : options.suppressions)
+        files.add_suppressions(rules::read_lines(file));
+    rules::OrderFile order = parse_order_file(files.order); // mistakes in it come first
+    const trace::TraceReader reader(trace);
+    findings::RuleReport report =
+        rules::Engine(reader, settings, std::move(files.transactions), std::move(order)).run();
+    if (!options.show_known_code)
+        rules::apply_known_code(report);
+    apply(files.suppressions, report);
+    return report;
+}
+
 void run_analyze(const AnalyzeOptions &options, Context &context)
 {
     if (options.list_rules) {
@@ -135,26 +191,8 @@ void run_analyze(const AnalyzeOptions &options, Context &context)
         fail(ErrorKind::usage, "analyze needs a RUN, or --list-rules");
     if (options.sarif == "-" && context.settings.json)
         fail(ErrorKind::usage, "--json and --sarif - both want stdout");
-    const rules::Settings settings = settings_of(options);
     const std::vector<findings::Severity> fatal = severities_of(options.fail_on);
-    std::vector<rules::TransactionTable> tables = rules::built_in_transaction_tables();
-    for (const std::string &file : options.transactions)
-        for (rules::TransactionTable &table : parse_transaction_tables(rules::read_lines(file)))
-            tables.push_back(std::move(table));
-    rules::OrderFile order;
-    if (!options.order.empty())
-        order = parse_order_file(rules::read_lines(options.order));
-    std::vector<rules::Suppression> suppressions;
-    for (const std::string &file : options.suppressions)
-        for (rules::Suppression &one : parse_suppressions(rules::read_lines(file)))
-            suppressions.push_back(std::move(one));
-
-    const trace::TraceReader reader(trace_of(options.run));
-    findings::RuleReport report =
-        rules::Engine(reader, settings, std::move(tables), std::move(order)).run();
-    if (!options.show_known_code)
-        rules::apply_known_code(report);
-    apply(suppressions, report);
+    findings::RuleReport report = apply_rules(trace_of(options.run), options);
     if (!options.baseline.empty())
         rules::apply_baseline(options.baseline, report);
     if (!options.write_baseline.empty())
@@ -173,6 +211,16 @@ void run_analyze(const AnalyzeOptions &options, Context &context)
 }
 
 } // namespace
+
+void check_rule_files(const record::AnalyzeSpec &spec)
+{
+    rules::parse_order_file(rule_files_of(spec).order);
+}
+
+findings::RuleReport analyze_run(const record::RunFiles &files)
+{
+    return apply_rules(files.trace(), {});
+}
 
 void add_analyze(CLI::App &app, Context &context)
 {
@@ -194,7 +242,8 @@ void add_analyze(CLI::App &app, Context &context)
     verb->add_option("--rule", options->rules, "Only this rule; may be repeated")
         ->allow_extra_args(false);
     verb->add_option("--order", options->order,
-                     "File of order rules: persist A before B [in op X]");
+                     "File of order rules: persist A before B [in op X]; may be repeated")
+        ->allow_extra_args(false);
     verb->add_option(
             "--transactions", options->transactions,
             "File that describes transactions of a library or file system; may be repeated")

@@ -7,6 +7,7 @@
 #include "base/deadline.h"
 #include "base/error.h"
 #include "base/places.h"
+#include "cli/analyze_verb.h"
 #include "cli/record_verb.h"
 #include "replayer/record/completeness.h"
 #include "replayer/record/names.h"
@@ -82,6 +83,7 @@ void print_recording(const RunFiles &files, const RecordResult &result)
 RecordResult record_workload(const Context &context, const RecordArguments &options)
 {
     const Spec spec = load_spec(options.spec, options.anywhere ? FilesFrom::anywhere : FilesFrom::spec_directory);
+    check_rule_files(spec.analyze);
     auto counter = std::make_unique<EventCounter>(context);
     RecordProgress progress_to;
     progress_to.line = [&](const std::string &line) { progress(context, line); };

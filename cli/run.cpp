@@ -8,9 +8,9 @@
 
 #include "analyzer/findings/rule_json.h"
 #include "analyzer/findings/rule_text.h"
-#include "analyzer/rules/engine.h"
 #include "base/error.h"
 #include "base/files.h"
+#include "cli/analyze_verb.h"
 #include "cli/record_verb.h"
 #include "cli/test_verb.h"
 #include "replayer/record/run_files.h"
@@ -45,18 +45,11 @@ void title(const Context &context, const char *text)
     std::fflush(stdout);
 }
 
-// As `fencepost analyze` without options.
-findings::RuleReport apply_rules(const record::RunFiles &files)
-{
-    const trace::TraceReader reader(files.trace());
-    return rules::Engine(reader, {}, rules::built_in_transaction_tables(), {}).run();
-}
-
 bool has_bug(const findings::RuleReport &report)
 {
     return std::any_of(report.findings.begin(), report.findings.end(),
                        [](const findings::RuleFinding &finding) {
-                           return finding.severity == findings::Severity::bug;
+                           return !finding.known && finding.severity == findings::Severity::bug;
                        });
 }
 
@@ -64,8 +57,9 @@ void run(Context &context, const RunOptions &options)
 {
     check_test_arguments(options.test);
     // Mistakes in it are told before anything is begun.
-    load_spec(options.record.spec, options.record.anywhere ? record::FilesFrom::anywhere
-                                                           : record::FilesFrom::spec_directory);
+    const record::FilesFrom anywhere =
+        options.record.anywhere ? record::FilesFrom::anywhere : record::FilesFrom::spec_directory;
+    check_rule_files(load_spec(options.record.spec, anywhere).analyze);
     const bool as_json = context.settings.json;
     const record::RunFiles files = {options.record.run};
     json document = json::object();
@@ -89,7 +83,7 @@ void run(Context &context, const RunOptions &options)
         print_verification(verified);
     require_good(verified);
     title(context, "analyze");
-    const findings::RuleReport rules = apply_rules(files);
+    const findings::RuleReport rules = analyze_run(files);
     document["analyze"] = to_json(rules);
     if (!as_json && !text_lines(rules).empty())
         fmt::print("{} (fencepost analyze {} shows them)\n", text_lines(rules).back(),

@@ -135,6 +135,8 @@ void add_test_arguments(CLI::App &verb, TestArguments &arguments)
         ->check(CLI::Range(0u, 256u))
         ->capture_default_str();
     verb.add_option("--limit", arguments.limit, "Stops after so many images");
+    verb.add_option("--bugs", arguments.bugs,
+                    "Stops when there are so many findings that are bugs");
     verb.add_option("--for", arguments.duration, "Stops after this time: 90s, 10m, 2h");
     verb.add_option("--backend", arguments.backend,
                     "Who runs the guests: process, libvirt or libvirt:URI")
@@ -156,6 +158,8 @@ void check_test_arguments(const TestArguments &arguments)
 {
     if (arguments.limit == 0)
         fail(ErrorKind::usage, "--limit 0 would test nothing");
+    if (arguments.bugs == 0)
+        fail(ErrorKind::usage, "--bugs 0 would test nothing");
     if (states::parse_strategies(arguments.walk.strategy).empty())
         fail(ErrorKind::usage, "the strategy '{}' would test nothing", arguments.walk.strategy);
     if (!arguments.duration.empty())
@@ -177,6 +181,7 @@ test::TestReport run_test(const Context &context, const record::RunFiles &files,
     options.jobs =
         arguments.jobs != 0 ? arguments.jobs : std::max(1u, std::thread::hardware_concurrency());
     options.limit = arguments.limit;
+    options.bugs = arguments.bugs;
     if (!arguments.duration.empty())
         options.duration = parse_duration(arguments.duration);
     options.confirm = arguments.confirm / 100;
@@ -201,6 +206,7 @@ void print_report(const test::TestReport &report, const record::RunFiles &files)
     fmt::print("tested     {} images in {:.1f} s{}: {}\n", report.tested, report.seconds,
                report.stop == test::TestStop::limit  ? " (stopped at the limit)"
                : report.stop == test::TestStop::time ? " (time is over)"
+               : report.stop == test::TestStop::bugs ? " (found enough)"
                                                      : "",
                counted(report.verdicts));
     fmt::print("states     {} of {} events, {} of images with a verdict already\n",

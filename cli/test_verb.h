@@ -21,6 +21,7 @@ struct TestArguments {
     std::vector<std::string> oracles = {};
     unsigned jobs = 0; // 0: one for each CPU
     std::uint64_t limit = UINT64_MAX;
+    std::uint64_t bugs = UINT64_MAX;
     std::string duration = {};
     std::string backend = "process";
     std::string accelerator = "auto";

@@ -147,35 +147,39 @@ bool EpochTracker::in_transaction(const Event &event) const
 void EpochTracker::note_log_entry(OpenTransaction &open, std::uint64_t seq, const Event &event,
                                   std::span<const std::byte> wide_values)
 {
+    constexpr unsigned kTag = 1;
+    constexpr unsigned kOffset = 2;
+    constexpr unsigned kSize = 4;
     const TransactionTable::Entry &entry = *open.epoch.table->entry;
     const std::span<const std::byte> bytes = trace::value_of(event, wide_values);
     if (event.address % trace::kUnitBytes != 0 || event.last_line() != event.first_line())
         return;
     for (std::size_t done = 0; done + trace::kUnitBytes <= bytes.size();
          done += trace::kUnitBytes) {
-        const unsigned at = (event.address + done) % trace::kLineBytes;
+        const std::uint64_t address = event.address + done;
+        const unsigned at = address % entry.every;
         std::uint64_t word = 0;
         std::memcpy(&word, bytes.data() + done, sizeof word);
         if (at == 0) {
-            open.entry_words = 0;
-            open.entry_line = event.first_line();
-            if ((word & entry.tag_mask) == entry.tag)
-                open.entry_words = 1;
+            open.entry_address = address;
+            open.entry_words = (word & entry.tag_mask) == entry.tag ? kTag : 0;
+            if (entry.bytes != 0)
+                open.entry_words |= kSize;
         }
-        if (open.entry_words == 0 || open.entry_line != event.first_line())
+        if (!(open.entry_words & kTag) || open.entry_address != address - at)
             continue;
         if (at == entry.offset_at) {
-            open.entry_offset = at == 0 ? word & ~entry.tag_mask : word;
-            open.entry_words |= 2;
+            open.entry_offset = (at == 0 ? word & ~entry.tag_mask : word) * entry.unit;
+            open.entry_words |= kOffset;
         }
-        if (at == entry.size_at) {
+        if (entry.bytes == 0 && at == entry.size_at) {
             open.entry_size = word;
-            open.entry_words |= 4;
+            open.entry_words |= kSize;
         }
-        if (open.entry_words == 7 && open.epoch.log.size() < kMostWrites) {
+        if (open.entry_words == (kTag | kOffset | kSize) && open.epoch.log.size() < kMostWrites) {
             open.epoch.log.push_back({open.entry_offset,
-                                      open.entry_size,
-                                      open.entry_line,
+                                      entry.bytes != 0 ? entry.bytes : open.entry_size,
+                                      event.first_line(),
                                       {seq, event.site, event.stack}});
             open.entry_words = 0;
         }

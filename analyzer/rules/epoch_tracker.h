@@ -64,7 +64,7 @@ private:
         std::uint64_t thread;
         Epoch epoch;
         // The log entry whose words are being written.
-        std::uint64_t entry_line = 0;
+        std::uint64_t entry_address = 0;
         std::uint64_t entry_offset = 0;
         std::uint64_t entry_size = 0;
         unsigned entry_words = 0;

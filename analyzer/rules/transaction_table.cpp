@@ -14,31 +14,42 @@ namespace {
 TransactionTable::Entry parse_entry(const TextLine &line)
 {
     TransactionTable::Entry entry;
-    bool has_tag = false;
     for (std::size_t i = 1; i < line.words.size(); ++i) {
-        const auto word = split_assignment(line.words[i]);
-        if (word.first == "tag") {
-            const std::size_t slash = word.second.find('/');
+        const auto [key, value] = split_assignment(line.words[i]);
+        if (key == "tag") {
+            const std::size_t slash = value.find('/');
             if (slash == std::string::npos)
                 line.refuse("tag is MASK/VALUE");
-            entry.tag_mask = number_in(line, word.second.substr(0, slash));
-            entry.tag = number_in(line, word.second.substr(slash + 1));
-            has_tag = true;
-        } else if (word.first == "offset" || word.first == "size") {
-            const std::uint64_t at = number_in(line, word.second);
-            if (at % 8 != 0 || at >= trace::kLineBytes)
+            entry.tag_mask = number_in(line, value.substr(0, slash));
+            entry.tag = number_in(line, value.substr(slash + 1));
+        } else if (key == "offset" || key == "size") {
+            const std::uint64_t at = number_in(line, value);
+            if (at % trace::kUnitBytes != 0 || at >= trace::kLineBytes)
                 line.refuse("{} is a multiple of 8 below 64: where the word stands in the entry's "
                             "first line",
-                            word.first);
-            (word.first == "offset" ? entry.offset_at : entry.size_at) = static_cast<unsigned>(at);
+                            key);
+            (key == "offset" ? entry.offset_at : entry.size_at) = static_cast<unsigned>(at);
+        } else if (key == "every") {
+            const std::uint64_t every = number_in(line, value);
+            if (every != 8 && every != 16 && every != 32 && every != 64)
+                line.refuse("every is 8, 16, 32 or 64: entries begin at multiples of it");
+            entry.every = static_cast<unsigned>(every);
+        } else if (key == "bytes" || key == "unit") {
+            const std::uint64_t number = number_in(line, value);
+            if (number == 0 || number > 1 << 20)
+                line.refuse("{} is a number of bytes, not {}", key, value);
+            (key == "bytes" ? entry.bytes : entry.unit) = number;
         } else {
-            line.refuse("an entry has tag=MASK/VALUE, offset=BYTES and size=BYTES, not '{}'",
+            line.refuse("an entry has tag=MASK/VALUE, every=BYTES, offset=BYTES, unit=BYTES, and "
+                        "size=BYTES or bytes=NUMBER, not '{}'",
                         line.words[i]);
         }
     }
-    if (!has_tag || entry.tag_mask == 0)
-        line.refuse("an entry needs tag=MASK/VALUE with a mask that is not 0: else every line "
-                    "would be one");
+    if (entry.tag_mask == 0 && entry.bytes == 0)
+        line.refuse("an entry needs tag=MASK/VALUE with a mask that is not 0, else every line "
+                    "would be one; or bytes=NUMBER, where all entries save as many bytes");
+    if (entry.offset_at >= entry.every || (entry.bytes == 0 && entry.size_at >= entry.every))
+        line.refuse("an entry of {} bytes has no word behind them", entry.every);
     return entry;
 }
 

@@ -11,16 +11,20 @@
 #include <vector>
 
 #include "analyzer/rules/text_lines.h"
+#include "trace/event.h"
 
 namespace fencepost::rules {
 
 struct TransactionTable {
-    // An entry of an undo log, recognised by its first word.
+    // An entry of a log, recognised by its first word, or else by who writes it.
     struct Entry {
-        std::uint64_t tag_mask = 0;
+        std::uint64_t tag_mask = 0; // 0: whatever the log's functions write is an entry
         std::uint64_t tag = 0;
-        unsigned offset_at = 0; // bytes from the entry's beginning; the entry begins a line
+        unsigned every = trace::kLineBytes; // entries begin at multiples of it
+        unsigned offset_at = 0;             // bytes from the entry's beginning
+        std::uint64_t unit = 1;             // what the offset counts
         unsigned size_at = 8;
+        std::uint64_t bytes = 0; // that every entry saves; 0: the word at size_at tells
     };
 
     std::string name;

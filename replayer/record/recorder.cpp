@@ -274,6 +274,7 @@ RecordInputs Recorder::prepare(const Spec &spec, bool stacks)
     inputs.spec = spec.text;
     inputs.stacks = stacks;
     inputs.test = spec.test;
+    inputs.analyze = spec.analyze;
     return inputs;
 }
 

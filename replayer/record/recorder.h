@@ -25,7 +25,9 @@ struct RecordInputs {
     std::uint32_t host_time_limit = 600; // seconds
     std::string spec;                    // its text, for the trace
     bool stacks = false;
-    TestSpec test = {}; // decides nothing about the recording
+    // Decide nothing about the recording.
+    TestSpec test = {};
+    AnalyzeSpec analyze = {};
 };
 
 // How the workload ended. All but the last leave a trace of everything up to there.

@@ -12,7 +12,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr int kInputsFormat = 2;
+constexpr int kInputsFormat = 3;
 constexpr int kCompressionLevel = 3;
 
 void save_compressed(const std::filesystem::path &path, const std::string &text)
@@ -20,6 +20,28 @@ void save_compressed(const std::filesystem::path &path, const std::string &text)
     const std::vector<std::byte> frame =
         trace::Compressor(kCompressionLevel).compress(std::as_bytes(std::span(text.data(), text.size())));
     write_file(path, {reinterpret_cast<const char *>(frame.data()), frame.size()});
+}
+
+json texts_to_json(const std::vector<SourceText> &texts)
+{
+    json list = json::array();
+    for (const SourceText &each : texts)
+        list.push_back({{"name", each.name}, {"text", each.text}});
+    return list;
+}
+
+std::vector<SourceText> texts_from_json(const json &list)
+{
+    std::vector<SourceText> texts;
+    for (const json &each : list)
+        texts.push_back({each.at("text"), each.at("name")});
+    return texts;
+}
+
+AnalyzeSpec analyze_from_json(const json &analyze)
+{
+    return {texts_from_json(analyze.at("transactions")), texts_from_json(analyze.at("order")),
+            texts_from_json(analyze.at("suppressions"))};
 }
 
 } // namespace
@@ -36,7 +58,11 @@ void save_inputs(const RunFiles &files, const RecordInputs &inputs)
                              {"semantics", inputs.test.semantics},
                              {"recovery", inputs.test.recovery},
                              {"other_file_system", inputs.test.other_file_system},
-                             {"time_limit", inputs.test.time_limit}}}};
+                             {"time_limit", inputs.test.time_limit}}},
+                           {"analyze",
+                            {{"transactions", texts_to_json(inputs.analyze.transactions)},
+                             {"order", texts_to_json(inputs.analyze.order)},
+                             {"suppressions", texts_to_json(inputs.analyze.suppressions)}}}};
     write_file(files.inputs(), document.dump(2) + "\n");
     write_file(files.setup_job(), agent::encode_job(inputs.setup));
     write_file(files.workload_job(), agent::encode_job(inputs.workload));
@@ -58,6 +84,7 @@ RecordInputs load_inputs(const RunFiles &files)
         const json &test = document.at("test");
         inputs.test = {test.at("oracles"), test.at("semantics"), test.at("recovery"), test.at("other_file_system"),
                        test.at("time_limit")};
+        inputs.analyze = analyze_from_json(document.at("analyze"));
         inputs.spec = read_file(files.spec());
         if (!agent::decode_job(read_file(files.setup_job()), inputs.setup) ||
             !agent::decode_job(read_file(files.workload_job()), inputs.workload))
@@ -71,6 +98,19 @@ RecordInputs load_inputs(const RunFiles &files)
         fail(ErrorKind::trace, "{} cannot be recorded again: {}", where, error.what());
     }
     return inputs;
+}
+
+AnalyzeSpec load_analyze(const RunFiles &files)
+{
+    std::error_code error;
+    if (!std::filesystem::exists(files.inputs(), error))
+        return {};
+    try {
+        const json document = json::parse(read_file(files.inputs()));
+        return document.contains("analyze") ? analyze_from_json(document["analyze"]) : AnalyzeSpec();
+    } catch (const json::exception &) {
+        fail(ErrorKind::trace, "inputs.json of {} is damaged", files.directory.string());
+    }
 }
 
 json summary(const RunFiles &files, const RecordResult &result)

@@ -13,6 +13,8 @@ namespace fencepost::record {
 void save_inputs(const RunFiles &files, const RecordInputs &inputs);
 // A trace error if they are missing or damaged.
 RecordInputs load_inputs(const RunFiles &files);
+// What its spec says for rules; nothing for a trace by itself.
+AnalyzeSpec load_analyze(const RunFiles &files);
 
 // After it: console, kernel log, outputs, kernel symbols and the summary.
 void save_results(const RunFiles &files, const RecordInputs &inputs, const RecordResult &result,

@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const std::vector<std::string> kTables = {"guest", "pm", "file_system", "setup", "workload", "copy", "test"};
+const std::vector<std::string> kTables = {"guest", "pm", "file_system", "setup", "workload", "copy", "test", "analyze"};
 const std::vector<std::string> kGuestFields = {"image", "kernel", "modules", "module_files", "initrd_extra",
                                                "kernel_arguments", "ram", "cpus"};
 const std::vector<std::string> kPmFields = {"size", "attach"};
@@ -25,6 +25,7 @@ const std::vector<std::string> kWorkloadFields = {"kind", "text", "file", "comma
                                                   "system_calls", "unmount", "time_limit", "host_time_limit"};
 const std::vector<std::string> kCopyFields = {"from", "to"};
 const std::vector<std::string> kTestFields = {"oracles", "semantics", "recovery", "other_file_system", "time_limit"};
+const std::vector<std::string> kAnalyzeFields = {"transactions", "order", "suppressions"};
 
 constexpr std::uintmax_t kFileLimit = 30ull << 20; // what fits into a guest's mailbox with room to spare
 
@@ -55,6 +56,7 @@ public:
         read_workload(root);
         read_copies(root);
         read_test(root);
+        read_analyze(root);
         return std::move(spec_);
     }
 
@@ -180,6 +182,7 @@ private:
     void read_source(const TableReader &reader);
     void read_copies(const TableReader &root);
     void read_test(const TableReader &root);
+    void read_analyze(const TableReader &root);
 
     std::string name_;
     fs::path directory_;
@@ -375,6 +378,20 @@ void SpecParser::read_test(const TableReader &root)
     test.time_limit = static_cast<std::uint32_t>(reader->number("time_limit", 1, 86400).value_or(test.time_limit));
 }
 
+void SpecParser::read_analyze(const TableReader &root)
+{
+    const auto reader = table(root, "analyze", kAnalyzeFields);
+    if (!reader)
+        return;
+    const auto texts_of = [&](const std::string &field) {
+        std::vector<SourceText> texts;
+        for (const std::string &file : reader->texts(field).value_or(std::vector<std::string>()))
+            texts.push_back({contents(*reader, field, host_path(*reader, field, file)), file});
+        return texts;
+    };
+    spec_.analyze = {texts_of("transactions"), texts_of("order"), texts_of("suppressions")};
+}
+
 } // namespace
 
 Spec parse_spec(std::string_view text, const std::string &name, const fs::path &directory, FilesFrom files)
@@ -404,6 +421,7 @@ std::vector<std::string> spec_fields()
     add("workload", kWorkloadFields);
     add("copy", kCopyFields);
     add("test", kTestFields);
+    add("analyze", kAnalyzeFields);
     return result;
 }
 

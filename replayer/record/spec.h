@@ -75,6 +75,13 @@ struct TestSpec {
     std::uint32_t time_limit = 60;          // seconds that a guest has for one image
 };
 
+// What rules know about the program beyond its trace. Not looked into here.
+struct AnalyzeSpec {
+    std::vector<SourceText> transactions = {}; // tables of them
+    std::vector<SourceText> order = {};
+    std::vector<SourceText> suppressions = {};
+};
+
 struct Spec {
     std::string text; // as it was read
     GuestSpec guest = {};
@@ -84,6 +91,7 @@ struct Spec {
     WorkloadSpec workload = {};
     std::vector<CopySpec> copies = {};
     TestSpec test = {};
+    AnalyzeSpec analyze = {};
 };
 
 // Where the files that a spec names may be.

@@ -21,7 +21,7 @@ CREATE TABLE session (
     seed INTEGER NOT NULL,      -- of random states and of the passes that were confirmed
     jobs INTEGER NOT NULL,      -- workers
     guest TEXT NOT NULL,        -- backend, accelerator, kernel release
-    stop TEXT,                  -- end, limit, time, interrupted, trouble; NULL: killed, or still running
+    stop TEXT,                  -- end, limit, time, bugs, interrupted, trouble; NULL: killed, or still running
     seconds REAL,               -- that it took
     generated INTEGER,          -- states that the strategies gave
     tested INTEGER              -- images that got a verdict

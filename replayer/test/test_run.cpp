@@ -62,8 +62,11 @@ public:
           pool_(plan, options.jobs, stream_.first())
     {
         stream_.forget_first();
-        for (const Finding &finding : results.findings())
+        for (const Finding &finding : results.findings()) {
             findings_.insert(finding.id);
+            if (finding.severity == "bug")
+                bugs_.insert(finding.id);
+        }
     }
 
     void set_walk(const states::StateWalk &walk) { walk_ = &walk; }
@@ -122,6 +125,7 @@ private:
     oracle::Judge &judge_;
     Grouping grouping_;
     std::set<std::string> findings_;                     // ids
+    std::set<std::string> bugs_;                         // those among them that are bugs
     std::unordered_map<std::uint64_t, Pending> pending_; // by image
     std::uint64_t submitted_ = 0;
     std::uint64_t first_seq_ = 0; // of the first image that was submitted
@@ -157,6 +161,10 @@ bool TestWalk::state(const states::State &state)
     }
     if (options_.duration && watch_.seconds() >= static_cast<double>(options_.duration->count())) {
         report_.stop = TestStop::time;
+        return false;
+    }
+    if (bugs_.size() >= options_.bugs) {
+        report_.stop = TestStop::bugs;
         return false;
     }
     if (submitted_ == options_.limit) {
@@ -226,6 +234,8 @@ std::string TestWalk::file_finding(const guest::Outcome &outcome, const Pending 
         write_finding(run_.findings(), reader_, finding, outcome.judgement,
                       names_.stack(is_missing ? store->stack : suspects.last_stack));
     }
+    if (pending.architectural)
+        bugs_.insert(finding.id);
     results_.put_finding(finding);
     return finding.id;
 }
@@ -309,6 +319,8 @@ const char *to_string(TestStop stop)
         return "limit";
     case TestStop::time:
         return "time";
+    case TestStop::bugs:
+        return "bugs";
     }
     return "unknown";
 }

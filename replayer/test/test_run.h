@@ -24,6 +24,7 @@ struct TestOptions {
     unsigned jobs = 1;
     std::uint64_t limit = UINT64_MAX; // images
     std::optional<std::chrono::seconds> duration = {};
+    std::uint64_t bugs = UINT64_MAX; // stops when there are so many findings of them
     double confirm = 0.02;     // share of the passes that a fresh guest judges too
     std::string oracles = {};  // their names: verdicts of others are not mixed with theirs
     bool restart = false;      // forget earlier verdicts
@@ -38,7 +39,7 @@ struct TestProgress {
     std::optional<double> seconds_left = {};
 };
 
-enum class TestStop { end, limit, time };
+enum class TestStop { end, limit, time, bugs };
 
 struct TestReport {
     states::WalkReport walk;

@@ -30,6 +30,10 @@ def make_files(directory):
     for name, line in {"semantics": 'semantics = "magic"', "recovery": "recovery = []", "other": 'other_file_system = "fat"',
                        "oracle": 'oracles = ["./nothing"]'}.items():
         (directory / f"test-{name}.toml").write_text(f'[workload]\nkind = "script"\ntext = "true"\n[test]\n{line}\n')
+    (directory / "table.txt").write_text("transaction mine\n  comit f\n")
+    for name, file in {"missing": "nothing.txt", "wrong": "table.txt"}.items():
+        (directory / f"analyze-{name}.toml").write_text(
+            f'[workload]\nkind = "script"\ntext = "true"\n[analyze]\ntransactions = ["{file}"]\n')
     (directory / "good.toml").write_text('[workload]\nkind = "script"\ntext = "true"\n')
     (directory / "quote.toml").write_text('[workload]\nkind = "script"\ntext = "echo \'x"\n')
     (directory / "full").mkdir()

@@ -51,6 +51,21 @@ TestOptions options_of(const std::string &strategies)
     return options;
 }
 
+std::uint64_t states_of(const std::string &strategies)
+{
+    const trace::TraceReader reader(recorded().files().trace());
+    states::WalkOptions walk;
+    walk.strategies = states::parse_strategies(strategies);
+    std::uint64_t count = 0;
+    const image::InitialImage initial(reader);
+    image::Listener counter(initial, [&](const states::State &, image::StateImages &) {
+        ++count;
+        return true;
+    });
+    states::StateWalk(reader, walk).run(counter);
+    return count;
+}
+
 TestReport run(MountJudge &judge, const TestOptions &options)
 {
     return test_run(recorded().files(), recorded().guest(), judge, options, {});
@@ -87,6 +102,31 @@ TEST(TestRun, GoesOnWhereItWasAndTestsNothingTwice)
     EXPECT_EQ(report.all_verdicts.at("pass"), images + report.tested);
     EXPECT_TRUE(report.findings.empty());
     EXPECT_FALSE(report.found_bugs());
+}
+
+TEST(TestRun, StopsWhenItHasFoundEnough)
+{
+    MountJudge judge;
+    judge.then = [&](const Subject &) {
+        Judgement said;
+        said.verdict = Verdict::inconsistent;
+        said.evidence.push_back({"test", Verdict::inconsistent, "everything is wrong", {}});
+        return said;
+    };
+    TestOptions options = options_of("none-all");
+    options.restart = true;
+    options.bugs = 1;
+    TestReport report = run(judge, options);
+    EXPECT_EQ(report.stop, TestStop::bugs);
+    EXPECT_TRUE(report.found_bugs());
+    EXPECT_LT(report.states, states_of("none-all"));
+
+    // What was found before counts.
+    const std::uint64_t tested = report.tested;
+    report = run(judge, options);
+    EXPECT_EQ(report.stop, TestStop::bugs);
+    EXPECT_EQ(report.tested, 0u);
+    EXPECT_EQ(report.all_verdicts.at("inconsistent"), tested);
 }
 
 TEST(TestRun, ConfirmsPassesInFreshGuests)

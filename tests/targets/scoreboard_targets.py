@@ -80,7 +80,7 @@ time_limit = 5
 """
 
 
-def program_spec(program, name, cpus, bug):
+def program_spec(program, name, cpus, transactions, bug):
     switch = [f"--bug={bug}"] if bug else []
     path = f"/usr/local/bin/{name}"
 
@@ -105,6 +105,8 @@ command = {words(path, "run", "/mnt/pm/file", *switch)}
 [test]
 oracles = ["program"]
 recovery = {words(path, "check", "/mnt/pm/file", *switch)}
+[analyze]
+transactions = {words(*(PROGRAMS / file for file in transactions))}
 """
 
 
@@ -143,10 +145,11 @@ def program_rows(build):
         name = table["target"]["name"]
         cpus = table["target"].get("cpus", 1)
         program = build / "tests/targets/programs" / name
-        inputs = digest([PROGRAMS / f"{name}.c", PROGRAMS / "target.h"])
+        transactions = table["target"].get("transactions", [])
+        inputs = digest([PROGRAMS / f"{name}.c", *PROGRAMS.glob("*.h"), *(PROGRAMS / file for file in transactions)])
         for bug in [{"name": "", "class": "", "severity": "none"}, *table["bug"]]:
             yield Row(name, bug["name"], "run", bug["class"], bug["severity"], "program",
-                      program_spec(program, name, cpus, bug["name"]), inputs)
+                      program_spec(program, name, cpus, transactions, bug["name"]), inputs)
 
 
 def example_rows(work):

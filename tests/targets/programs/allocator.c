@@ -5,20 +5,16 @@
  * committed.
  */
 #include "target.h"
+#include "word_log.h"
 
 #define BLOCKS 256
 #define SLOTS 96
 #define KEPT 48 /* allocated by `create` */
 
-struct record {
-    uint64_t where; /* word of the heap */
-    uint64_t value;
-};
-
 struct heap {
     uint64_t committed; /* number of records */
     uint64_t unused[7];
-    struct record records[8];
+    struct logged_word records[8];
     uint64_t bitmap[BLOCKS / 64];
     uint64_t more[4];
     uint64_t slots[SLOTS]; /* block + 1, or 0 */
@@ -29,10 +25,10 @@ static const char *const bugs[] = {"bit_unlogged",      "log_unfenced",    "log_
                                    "streamed_unfenced", "apply_unflushed", "logged_twice",
                                    "flush_streamed",    "fence_each",      NULL};
 
-static struct record pending[8];
+static struct logged_word pending[8];
 static unsigned pending_count;
 
-static void log_word(struct heap *heap, volatile uint64_t *word, uint64_t value)
+static void redo(struct heap *heap, volatile uint64_t *word, uint64_t value)
 {
     pending[pending_count].where = (uint64_t)(word - (volatile uint64_t *)heap);
     pending[pending_count].value = value;
@@ -45,21 +41,18 @@ static void write_records(struct heap *heap)
     unsigned i;
 
     for (i = 0; i < pending_count; i++) {
-        if (streams) {
-            _mm_stream_si64((long long *)&heap->records[i].where, (long long)pending[i].where);
-            _mm_stream_si64((long long *)&heap->records[i].value, (long long)pending[i].value);
-        } else {
-            put(&heap->records[i].where, pending[i].where);
-            put(&heap->records[i].value, pending[i].value);
-        }
+        if (streams)
+            log_word_streamed(&heap->records[i], pending[i].where, pending[i].value);
+        else
+            log_word(&heap->records[i], pending[i].where, pending[i].value);
     }
     if (!has_bug("log_unflushed") && !has_bug("streamed_unfenced"))
-        flush(heap->records, pending_count * sizeof(struct record));
+        flush(heap->records, pending_count * sizeof(struct logged_word));
     if (!has_bug("log_unfenced") && !has_bug("streamed_unfenced"))
         fence();
 }
 
-static void apply(struct heap *heap, const struct record *records, uint64_t count)
+static void apply(struct heap *heap, const struct logged_word *records, uint64_t count)
 {
     volatile uint64_t *words = (volatile uint64_t *)heap;
     uint64_t i;
@@ -80,21 +73,15 @@ static void apply(struct heap *heap, const struct record *records, uint64_t coun
     fence();
 }
 
-static void set_committed(struct heap *heap, uint64_t count)
-{
-    put(&heap->committed, count);
-    persist(&heap->committed, sizeof(heap->committed));
-}
-
 static void commit(struct heap *heap)
 {
     write_records(heap);
-    set_committed(heap, pending_count);
+    log_close(&heap->committed, pending_count);
     if (has_bug("freed_early"))
-        set_committed(heap, 0);
+        log_close(&heap->committed, 0);
     apply(heap, pending, pending_count);
     if (!has_bug("freed_early"))
-        set_committed(heap, 0);
+        log_close(&heap->committed, 0);
     pending_count = 0;
 }
 
@@ -108,13 +95,13 @@ static void set_slot(struct heap *heap, unsigned slot, uint64_t block, int used)
         put(word, changed);
         persist(word, sizeof(*word));
     } else if (has_bug("wrong_index")) {
-        log_word(heap, &heap->bitmap[block / 64 + (block % 64 == 63)], changed);
+        redo(heap, &heap->bitmap[block / 64 + (block % 64 == 63)], changed);
     } else {
-        log_word(heap, word, has_bug("toggles") ? bit : changed);
+        redo(heap, word, has_bug("toggles") ? bit : changed);
     }
     if (has_bug("logged_twice"))
-        log_word(heap, word, changed);
-    log_word(heap, &heap->slots[slot], used ? block + 1 : 0);
+        redo(heap, word, changed);
+    redo(heap, &heap->slots[slot], used ? block + 1 : 0);
     commit(heap);
 }
 
@@ -132,7 +119,7 @@ static void recover(struct heap *heap)
     if (heap->committed > 8 || !heap->committed)
         return;
     apply(heap, heap->records, heap->committed);
-    set_committed(heap, 0);
+    log_close(&heap->committed, 0);
 }
 
 static int check(struct heap *heap)

@@ -7,13 +7,9 @@
 #include <libpmem.h>
 
 #include "target.h"
+#include "word_log.h"
 
 #define RING 32
-
-struct saved {
-    uint64_t where; /* word of the queue + 1 */
-    uint64_t value;
-};
 
 struct queue {
     uint64_t head; /* of the oldest item; both only grow */
@@ -22,7 +18,7 @@ struct queue {
     uint64_t more[7];
     uint64_t valid; /* the undo log counts */
     uint64_t even_more[7];
-    struct saved log[4];
+    struct logged_word log[4]; /* of words of the queue, counted from 1 */
     uint64_t ring[RING];
 };
 
@@ -35,28 +31,19 @@ static unsigned saved_count;
 
 static void save(const uint64_t *word)
 {
-    struct saved *saved = &queue->log[saved_count++];
-
-    put(&saved->where, (uint64_t)(word - (const uint64_t *)queue) + 1);
-    put(&saved->value, *word);
-}
-
-static void set_valid(uint64_t valid)
-{
-    put(&queue->valid, valid);
-    pmem_persist(&queue->valid, sizeof(queue->valid));
+    log_word(&queue->log[saved_count++], (uint64_t)(word - (const uint64_t *)queue) + 1, *word);
 }
 
 /* Old values first, their number with them; then the word that makes them count. */
 static void close_log(void)
 {
     if (has_bug("log_valid_first"))
-        set_valid(saved_count);
-    pmem_flush(queue->log, saved_count * sizeof(struct saved));
+        log_close(&queue->valid, saved_count);
+    pmem_flush(queue->log, saved_count * sizeof(struct logged_word));
     if (!has_bug("log_undrained"))
         pmem_drain();
     if (!has_bug("log_valid_first"))
-        set_valid(saved_count);
+        log_close(&queue->valid, saved_count);
 }
 
 static void add(uint64_t item)
@@ -100,13 +87,13 @@ static void rotate(void)
     put(&queue->head, queue->head + 1);
     put(&queue->tail, queue->tail + 1);
     if (has_bug("log_dropped_early"))
-        set_valid(0);
+        log_close(&queue->valid, 0);
     pmem_flush(slot, sizeof(*slot));
     pmem_flush(&queue->head, sizeof(queue->head));
     pmem_flush(&queue->tail, sizeof(queue->tail));
     pmem_drain();
     if (!has_bug("log_dropped_early"))
-        set_valid(0);
+        log_close(&queue->valid, 0);
 }
 
 static void swap(void)
@@ -123,7 +110,7 @@ static void swap(void)
     pmem_persist(oldest, sizeof(*oldest));
     put(newest, item);
     pmem_persist(newest, sizeof(*newest));
-    set_valid(0);
+    log_close(&queue->valid, 0);
 }
 
 static int recover(void)
@@ -139,7 +126,7 @@ static int recover(void)
         pmem_persist((uint64_t *)queue + queue->log[i].where - 1, sizeof(uint64_t));
     }
     if (queue->valid)
-        set_valid(0);
+        log_close(&queue->valid, 0);
     return 0;
 }
 

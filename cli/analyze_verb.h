@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// `fencepost analyze` for other verbs.
+#pragma once
+
+#include "analyzer/findings/rule_finding.h"
+#include "replayer/record/run_directory.h"
+#include "replayer/record/spec.h"
+
+namespace fencepost::cli {
+
+// Mistakes in the files for rules that a spec names.
+void check_rule_files(const record::AnalyzeSpec &spec);
+// As `fencepost analyze RUN` without options.
+findings::RuleReport analyze_run(const record::RunFiles &files);
+
+} // namespace fencepost::cli
