@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // fencefs under random operations of two threads on two CPUs, with the machine killed again and
-// again: fencefs_stress OPERATIONS SEED. After each kill fsck looks at PM, and the next machine
-// recovers, compares the tree with the model and goes on. A kill leaves in PM all stores up to some
-// instruction, flushed or not: it shows what goes wrong between two stores, not what a cache would
-// have lost; crash states are for that.
+// again: fencefs_stress OPERATIONS SEED [BUG]. After each kill fsck looks at PM, and the next
+// machine recovers, compares the tree with the model and goes on. A kill leaves in PM all stores up
+// to some instruction, flushed or not: it shows what goes wrong between two stores, not what a
+// cache would have lost; crash states are for that.
+#include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <random>
 #include <sstream>
 
@@ -19,11 +21,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::streamoff kDeviceOffset = 2 << 20; // of /dev/pmemN in its file
+// Between two kills, more or less.
+constexpr std::uint64_t kLeastOperations = 20;
+constexpr std::uint64_t kMostOperations = 150;
+
 GuestConfig stress_config()
 {
     GuestConfig config;
     config.cpus = 2;
-    config.pm = {PmConfig{.size = 16 << 20}, PmConfig{.size = 16 << 20}};
+    config.pm = {PmConfig{.size = 64 << 20}, PmConfig{.size = 16 << 20}};
     return config;
 }
 
@@ -42,6 +49,22 @@ fs::path build_module(World &world, const fs::path &directory)
     for (std::string word; words >> word;)
         sources.push_back(word);
     return build_kernel_module(world.source().kernel_release, sources, directory);
+}
+
+// What both threads have done, as they say on their device (stress.cpp).
+std::uint64_t operations_done(const fs::path &device)
+{
+    std::uint64_t total = 0;
+    std::ifstream file(device, std::ios::binary);
+    for (const int thread : {0, 1}) {
+        std::array<std::uint64_t, 2> begun_and_done = {};
+        file.seekg(kDeviceOffset + thread * 4096);
+        file.read(reinterpret_cast<char *>(begun_and_done.data()), sizeof(begun_and_done));
+        total += begun_and_done[1];
+    }
+    if (!file)
+        fail(ErrorKind::guest, "cannot read {}", device.string());
+    return total;
 }
 
 // True when all operations are done.
@@ -64,7 +87,7 @@ bool run_some(Guest &guest, const std::string &command, std::chrono::millisecond
     }
 }
 
-void run(const std::string &operations, const std::string &seed)
+void run(const std::string &operations, const std::string &seed, const std::string &bug)
 {
     World world("process", stress_config());
     const TemporaryDirectory directory("/tmp", "fp-stress-");
@@ -72,6 +95,8 @@ void run(const std::string &operations, const std::string &seed)
     const std::vector<fs::path> pm = {world.new_pm_file(), world.new_pm_file()};
     std::mt19937_64 random(std::strtoull(seed.c_str(), nullptr, 10));
     unsigned kills = 0;
+    std::uint64_t done = 0;
+    std::uint64_t time = 100; // milliseconds; what a machine compares before it goes on grows
     for (bool finished = false, first = true; !finished; first = false) {
         {
             const std::unique_ptr<Guest> guest = world.restore(pm);
@@ -80,10 +105,11 @@ void run(const std::string &operations, const std::string &seed)
             put_program(*guest, FENCEPOST_FENCEFS_STRESS, "/tmp/stress");
             if (first)
                 require_success(*guest, "/tmp/mkfs.fencefs /dev/pmem0");
-            require_success(*guest, "insmod /tmp/fencefs.ko && mkdir -p /mnt/pm && mount -t "
-                                    "fencefs /dev/pmem0 /mnt/pm");
+            require_success(*guest,
+                            "insmod /tmp/fencefs.ko && mkdir -p /mnt/pm && mount -t fencefs" +
+                                (bug.empty() ? "" : " -o bug=" + bug) + " /dev/pmem0 /mnt/pm");
             finished = run_some(*guest, "/tmp/stress /mnt/pm /dev/pmem1 " + seed + " " + operations,
-                                std::chrono::milliseconds(100 + random() % 700));
+                                std::chrono::milliseconds(time / 4 + random() % time));
             if (finished)
                 require_success(*guest, "umount /mnt/pm");
             const std::string log = guest->log().kernel_log();
@@ -91,8 +117,16 @@ void run(const std::string &operations, const std::string &seed)
                 fail(ErrorKind::guest, "the kernel complains: {}", log);
         }
         kills += !finished;
+        const std::uint64_t before = std::exchange(done, operations_done(pm[1]));
+        if (done < before + kLeastOperations)
+            time += time / 4;
+        else if (done > before + kMostOperations)
+            time -= time / 4;
+        if (kills % 10 == 0)
+            std::fprintf(stderr, "fencefs_stress: %llu operations, %u kills\n",
+                         static_cast<unsigned long long>(done), kills);
         const CommandResult fsck =
-            run_command({FENCEPOST_FENCEFS_FSCK, pm[0].string(), std::to_string(2 << 20)});
+            run_command({FENCEPOST_FENCEFS_FSCK, pm[0].string(), std::to_string(kDeviceOffset)});
         if (!fsck.success())
             fail(ErrorKind::guest, "after {} kills: {}", kills, fsck.output);
     }
@@ -105,12 +139,12 @@ void run(const std::string &operations, const std::string &seed)
 
 int main(int argc, char **argv)
 {
-    if (argc != 3) {
-        std::fprintf(stderr, "usage: fencefs_stress OPERATIONS SEED\n");
+    if (argc != 3 && argc != 4) {
+        std::fprintf(stderr, "usage: fencefs_stress OPERATIONS SEED [BUG]\n");
         return 2;
     }
     try {
-        fencepost::guest::run(argv[1], argv[2]);
+        fencepost::guest::run(argv[1], argv[2], argc == 4 ? argv[3] : "");
     } catch (const fencepost::Error &error) {
         std::fprintf(stderr, "fencefs_stress: %s\n", error.what());
         return 1;
