@@ -58,6 +58,19 @@ json to_json(const RuleFinding &finding)
 }
 
 // Code hosts show a place only where there is a file; the function is there in any case.
+// RFC 3986: absolute paths as file URIs, others relative to whatever the reader takes for the root.
+std::string uri_of(const std::string &path)
+{
+    std::string uri = path.starts_with('/') ? "file://" : "";
+    for (const char c : path) {
+        const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                           (c >= '0' && c <= '9') ||
+                           std::string_view("/-._~").find(c) != std::string_view::npos;
+        uri += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    }
+    return uri;
+}
+
 json sarif_location(const CodePlace &code, const std::string &message)
 {
     json location = {{"logicalLocations",
@@ -66,7 +79,7 @@ json sarif_location(const CodePlace &code, const std::string &message)
                         {"fullyQualifiedName",
                          fmt::format("{}!{}+0x{:x}", code.module, code.function, code.offset)}}}}};
     if (!code.source_file.empty()) {
-        json physical = {{"artifactLocation", {{"uri", code.source_file}}}};
+        json physical = {{"artifactLocation", {{"uri", uri_of(code.source_file)}}}};
         if (code.source_line != 0)
             physical["region"] = {{"startLine", code.source_line}};
         location["physicalLocation"] = physical;
