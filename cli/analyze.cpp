@@ -149,13 +149,28 @@ struct RuleFiles {
     }
 };
 
+// A spec's files stay below its directory, and what they name below theirs.
+std::vector<rules::TextLine> order_lines_of(const record::SourceText &source)
+{
+    std::vector<rules::TextLine> lines =
+        rules::split_lines(source.text, source.name, source.directory);
+    for (const rules::FieldSource &type : rules::parse_order_file(lines).types) {
+        std::error_code error;
+        const auto file = std::filesystem::weakly_canonical(type.file, error);
+        const auto below = file.lexically_relative(source.directory);
+        if (error || below.empty() || *below.begin() == "..")
+            type.line.refuse("{} is not below {}", type.file, source.directory.string());
+    }
+    return lines;
+}
+
 RuleFiles rule_files_of(const record::AnalyzeSpec &spec)
 {
     RuleFiles files;
     for (const record::SourceText &each : spec.transactions)
         files.add_transactions(rules::split_lines(each.text, each.name));
     for (const record::SourceText &each : spec.order)
-        files.add_order(rules::split_lines(each.text, each.name));
+        files.add_order(order_lines_of(each));
     for (const record::SourceText &each : spec.suppressions)
         files.add_suppressions(rules::split_lines(each.text, each.name));
     return files;

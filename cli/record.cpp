@@ -63,6 +63,15 @@ void run_record(Context &context, const RecordArguments &options)
     context.exit_code = result.end == WorkloadEnd::finished ? 0 : 1;
 }
 
+Recorder make_recorder(const Context &context, EventCounter *counter)
+{
+    RecordProgress progress_to;
+    progress_to.line = [&context](const std::string &line) { progress(context, line); };
+    if (counter != nullptr)
+        progress_to.events = [counter](std::uint64_t events) { counter->show(events); };
+    return Recorder(cache_directory(), built_part("qemu-plugin", "fencepost-tracer.so"), progress_to);
+}
+
 } // namespace
 
 void print_recording(const RunFiles &files, const RecordResult &result)
@@ -80,15 +89,23 @@ void print_recording(const RunFiles &files, const RecordResult &result)
     std::printf("run        %s\n", files.directory.c_str());
 }
 
+Spec load_spec_of(const RecordArguments &options)
+{
+    Spec spec = load_spec(options.spec, options.anywhere ? FilesFrom::anywhere : FilesFrom::spec_directory);
+    check_rule_files(spec.analyze);
+    return spec;
+}
+
+RecordInputs prepare_recording(const Context &context, const RecordArguments &options)
+{
+    return make_recorder(context, nullptr).prepare(load_spec_of(options), !options.no_stacks);
+}
+
 RecordResult record_workload(const Context &context, const RecordArguments &options)
 {
-    const Spec spec = load_spec(options.spec, options.anywhere ? FilesFrom::anywhere : FilesFrom::spec_directory);
-    check_rule_files(spec.analyze);
+    const Spec spec = load_spec_of(options);
     auto counter = std::make_unique<EventCounter>(context);
-    RecordProgress progress_to;
-    progress_to.line = [&](const std::string &line) { progress(context, line); };
-    progress_to.events = [&](std::uint64_t events) { counter->show(events); };
-    Recorder recorder(cache_directory(), built_part("qemu-plugin", "fencepost-tracer.so"), progress_to);
+    Recorder recorder = make_recorder(context, counter.get());
     std::optional<NewRun> run;
     if (!options.dry_run)
         run.emplace(options.run, options.force ? Replace::any : Replace::unfinished_only);

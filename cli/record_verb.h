@@ -21,6 +21,10 @@ struct RecordArguments {
 };
 
 void add_record_arguments(CLI::App &verb, RecordArguments &arguments);
+// Mistakes in it and in the files that it names are usage errors.
+record::Spec load_spec_of(const RecordArguments &arguments);
+// What would be recorded.
+record::RecordInputs prepare_recording(const Context &context, const RecordArguments &arguments);
 // A recording that is not complete is there, and an Error(trace).
 record::RecordResult record_workload(const Context &context, const RecordArguments &arguments);
 void print_recording(const record::RunFiles &files, const record::RecordResult &result);

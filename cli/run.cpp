@@ -27,15 +27,29 @@ struct RunOptions {
     unsigned times = 1;
 };
 
-// A run that was stopped after its recording goes on with it.
-bool has_recording(const RunOptions &options)
+// A run that was stopped after its recording goes on with it, if the same would be recorded now.
+// How it is judged may have changed: then that is what counts.
+bool goes_on(const Context &context, RunOptions &options)
 {
     const record::RunFiles files = {options.record.run};
     std::error_code error;
     if (options.record.force || !std::filesystem::exists(files.summary(), error) ||
         !std::filesystem::exists(files.trace(), error))
         return false;
-    return read_file(files.spec()) == read_file(options.record.spec);
+    const record::RecordInputs then = record::load_inputs(files);
+    const record::RecordInputs now = prepare_recording(context, options.record);
+    if (!record_the_same(then, now))
+        fail(
+            ErrorKind::usage,
+            "{} holds a recording of something else: the spec, a file that it names or the options "
+            "have changed; --force replaces it",
+            files.directory.string());
+    if (then.test != now.test) {
+        progress(context, "[test] of the spec has changed: earlier verdicts do not count");
+        options.test.restart = true;
+    }
+    save_inputs(files, now);
+    return true;
 }
 
 void title(const Context &context, const char *text)
@@ -53,19 +67,16 @@ bool has_bug(const findings::RuleReport &report)
                        });
 }
 
-void run(Context &context, const RunOptions &options)
+void run(Context &context, RunOptions options)
 {
     check_test_arguments(options.test);
-    // Mistakes in it are told before anything is begun.
-    const record::FilesFrom anywhere =
-        options.record.anywhere ? record::FilesFrom::anywhere : record::FilesFrom::spec_directory;
-    check_rule_files(load_spec(options.record.spec, anywhere).analyze);
+    check_oracles(load_spec_of(options.record), options.test);
     const bool as_json = context.settings.json;
     const record::RunFiles files = {options.record.run};
     json document = json::object();
     bool workload_finished = true;
     title(context, "record");
-    if (has_recording(options)) {
+    if (goes_on(context, options)) {
         document["record"] = json::parse(read_file(files.summary()), nullptr, false);
         if (!as_json)
             fmt::print("recorded   before, from the same spec\n");

@@ -160,17 +160,29 @@ void check_test_arguments(const TestArguments &arguments)
         fail(ErrorKind::usage, "--limit 0 would test nothing");
     if (arguments.bugs == 0)
         fail(ErrorKind::usage, "--bugs 0 would test nothing");
-    if (states::parse_strategies(arguments.walk.strategy).empty())
+    if (walk_options(arguments.walk).strategies.empty())
         fail(ErrorKind::usage, "the strategy '{}' would test nothing", arguments.walk.strategy);
     if (!arguments.duration.empty())
         parse_duration(arguments.duration);
     parse_accelerator(arguments.accelerator);
+    guest::check_backend_name(arguments.backend);
+}
+
+void check_oracles(const record::Spec &spec, const TestArguments &arguments)
+{
+    oracle::check_oracles(arguments.oracles.empty() ? spec.test.oracles : arguments.oracles,
+                          spec.file_system ? spec.file_system->type : "",
+                          !spec.test.recovery.empty());
 }
 
 test::TestReport run_test(const Context &context, const record::RunFiles &files,
                           const TestArguments &arguments)
 {
     const auto say = [&](const std::string &line) { progress(context, line); };
+    const std::optional<FileLock> lock = FileLock::try_acquire(files.lock());
+    if (!lock)
+        fail(ErrorKind::usage, "{} is being recorded or tested by another process",
+             files.directory.string());
     test::TestOptions options;
     {
         const trace::TraceReader reader(files.trace());

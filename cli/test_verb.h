@@ -8,6 +8,7 @@
 
 #include "cli/walk_arguments.h"
 #include "replayer/record/run_directory.h"
+#include "replayer/record/spec.h"
 #include "replayer/test/test_run.h"
 
 namespace fencepost::cli {
@@ -32,6 +33,8 @@ struct TestArguments {
 
 void add_test_arguments(CLI::App &verb, TestArguments &arguments);
 void check_test_arguments(const TestArguments &arguments);
+// Whether what judges suits what the spec records.
+void check_oracles(const record::Spec &spec, const TestArguments &arguments);
 
 test::TestReport run_test(const Context &context, const record::RunFiles &files, const TestArguments &arguments);
 void print_report(const test::TestReport &report, const record::RunFiles &files);

@@ -41,7 +41,7 @@ void add_walk_arguments(CLI::App &verb, WalkArguments &arguments)
         ->capture_default_str();
 }
 
-states::WalkOptions walk_options(const trace::TraceReader &reader, const WalkArguments &arguments)
+states::WalkOptions walk_options(const WalkArguments &arguments)
 {
     states::WalkOptions walk;
     walk.model = required(model::model_named(arguments.model), "model", arguments.model,
@@ -52,6 +52,12 @@ states::WalkOptions walk_options(const trace::TraceReader &reader, const WalkArg
                              "auto, run and off");
     walk.strategies = states::parse_strategies(arguments.strategy);
     walk.seed = arguments.seed;
+    return walk;
+}
+
+states::WalkOptions walk_options(const trace::TraceReader &reader, const WalkArguments &arguments)
+{
+    states::WalkOptions walk = walk_options(arguments);
     if (!arguments.window.empty())
         walk.window = states::parse_window(arguments.window, reader);
     return walk;

@@ -22,7 +22,8 @@ struct WalkArguments {
 
 void add_walk_arguments(CLI::App &verb, WalkArguments &arguments);
 
-// An Error(usage) for what there is not.
+// Errors(usage) for what there is not. A window means something only in a trace.
+states::WalkOptions walk_options(const WalkArguments &arguments);
 states::WalkOptions walk_options(const trace::TraceReader &reader, const WalkArguments &arguments);
 
 } // namespace fencepost::cli

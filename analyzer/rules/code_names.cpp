@@ -72,6 +72,13 @@ CodeNames::CodeNames(const trace::TraceReader &reader)
                                                   frame.frame.pc);
     }
     fold_recursion();
+    reader.for_each_marker([&](const trace::MarkerRow &row) {
+        const trace::Marker &marker = row.marker;
+        if (row.kind == trace::MarkerKind::note && marker.text.starts_with(trace::kMapNote) &&
+            marker.arguments.size() >= 3)
+            mappings_.push_back(
+                {marker.process, marker.arguments[0], marker.arguments[1], marker.arguments[2]});
+    });
     pm_symbols_.resize(symbols_.size());
     for (const trace::SiteRow &row : sites_)
         if (row.location.symbol < pm_symbols_.size() && row.location.symbol != 0 &&
@@ -109,8 +116,22 @@ void CodeNames::fold_recursion()
     }
 }
 
-CodePlace CodeNames::code_at(std::uint64_t pc, const std::string &module,
-                             const trace::CodeLocation &location) const
+// A place in a file stays where it is; where a process has it loaded changes from run to run.
+std::string CodeNames::nameless(std::uint64_t address_space, std::uint64_t pc,
+                                const std::string &module) const
+{
+    if (pc == 0)
+        return "unknown code";
+    for (const Mapping &mapping : mappings_)
+        if (mapping.process == address_space && pc - mapping.start < mapping.size &&
+            !module.empty())
+            return fmt::format("{}+0x{:x}", module.substr(module.rfind('/') + 1),
+                               pc - mapping.start + mapping.offset);
+    return fmt::format("0x{:x}", pc);
+}
+
+CodePlace CodeNames::code_at(std::uint64_t address_space, std::uint64_t pc,
+                             const std::string &module, const trace::CodeLocation &location) const
 {
     CodePlace place;
     place.module = module;
@@ -122,7 +143,7 @@ CodePlace CodeNames::code_at(std::uint64_t pc, const std::string &module,
         place.offset = pc - symbol.address;
         place.named = true;
     } else {
-        place.function = pc ? fmt::format("0x{:x}", pc) : "unknown code";
+        place.function = nameless(address_space, pc, module);
     }
     return place;
 }
@@ -130,9 +151,9 @@ CodePlace CodeNames::code_at(std::uint64_t pc, const std::string &module,
 CodePlace CodeNames::code_of_site(trace::SiteId site) const
 {
     if (site == 0 || site >= sites_.size())
-        return code_at(0, "", {});
+        return code_at(0, 0, "", {});
     const trace::SiteRow &row = sites_[site];
-    CodePlace place = code_at(row.site.pc, row.site.module, row.location);
+    CodePlace place = code_at(row.site.address_space, row.site.pc, row.site.module, row.location);
     place.instruction = row.site.disassembly;
     return place;
 }
@@ -159,7 +180,8 @@ EventPlace CodeNames::place(const Origin &origin) const
     trace::StackId stack = origin.stack < stacks_.size() ? origin.stack : 0;
     for (; stack != 0 && place.callers.size() < kMostCallers; stack = stacks_[stack].parent) {
         const trace::StackFrameRow &row = frames_[stacks_[stack].frame];
-        place.callers.push_back(code_at(row.frame.pc, row.frame.module, row.location));
+        place.callers.push_back(
+            code_at(row.frame.address_space, row.frame.pc, row.frame.module, row.location));
     }
     return place;
 }

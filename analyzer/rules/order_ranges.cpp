@@ -61,7 +61,7 @@ OrderFile parse_order_file(const std::vector<TextLine> &lines)
         if (words[0] == "struct") {
             if (words.size() != 5 || words[3] != "in")
                 line.refuse("a struct is told as: struct RANGE TYPE in FILE");
-            file.types.push_back({line, words[1], words[2], words[4]});
+            file.types.push_back({line, words[1], words[2], (line.directory / words[4]).string()});
             continue;
         }
         const bool has_operation = words.size() == 7 && words[4] == "in" && words[5] == "op";

@@ -34,12 +34,13 @@ void split_words(std::string_view text, TextLine &line)
 
 } // namespace
 
-std::vector<TextLine> split_lines(std::string_view text, std::string_view name)
+std::vector<TextLine> split_lines(std::string_view text, std::string_view name,
+                                  const std::filesystem::path &directory)
 {
     std::vector<TextLine> lines;
     for (std::size_t number = 1; !text.empty(); ++number) {
         const std::size_t end = text.find('\n');
-        TextLine line = {fmt::format("{}:{}", name, number), {}};
+        TextLine line = {fmt::format("{}:{}", name, number), {}, directory};
         split_words(text.substr(0, end), line);
         if (!line.words.empty())
             lines.push_back(std::move(line));
@@ -53,7 +54,7 @@ std::vector<TextLine> read_lines(const std::filesystem::path &file)
     std::error_code ignored;
     if (!std::filesystem::is_regular_file(file, ignored))
         fail(ErrorKind::usage, "there is no file {}", file.string());
-    return split_lines(read_file(file), file.string());
+    return split_lines(read_file(file), file.string(), file.parent_path());
 }
 
 std::pair<std::string, std::string> split_assignment(const std::string &word)

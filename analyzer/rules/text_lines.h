@@ -16,6 +16,8 @@ namespace fencepost::rules {
 struct TextLine {
     std::string place;              // FILE:LINE
     std::vector<std::string> words; // at least one
+    // Where relative names of files in it start.
+    std::filesystem::path directory = {};
 
     template <typename... Args>
     [[noreturn]] void refuse(fmt::format_string<Args...> format, Args &&...args) const
@@ -25,7 +27,8 @@ struct TextLine {
 };
 
 // Lines that say something. A quote without an end is an Error(usage) with its place.
-std::vector<TextLine> split_lines(std::string_view text, std::string_view name);
+std::vector<TextLine> split_lines(std::string_view text, std::string_view name,
+                                  const std::filesystem::path &directory = {});
 // Likewise for a file; one that cannot be read is an Error(usage).
 std::vector<TextLine> read_lines(const std::filesystem::path &file);
 

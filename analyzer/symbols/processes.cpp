@@ -13,7 +13,6 @@ namespace fencepost::symbols {
 namespace {
 
 constexpr std::uint64_t kPageBytes = 4096;
-constexpr std::string_view kMapNote = "map ";
 
 } // namespace
 
@@ -58,7 +57,7 @@ Processes::Processes(const trace::TraceReader &reader, ElfStore &store,
         const trace::Marker &marker = row.marker;
         if (row.kind == trace::MarkerKind::process_start)
             add_program(marker.process, marker, store);
-        else if (row.kind == trace::MarkerKind::note && marker.text.starts_with(kMapNote))
+        else if (row.kind == trace::MarkerKind::note && marker.text.starts_with(trace::kMapNote))
             add_mapping(marker.process, marker, store);
     });
     for (const auto &path : missing_)
@@ -123,9 +122,9 @@ void Processes::add_mapping(std::uint64_t process, const trace::Marker &marker, 
     const std::uint64_t start = marker.arguments[0];
     const std::uint64_t length = marker.arguments[1];
     const std::uint64_t offset = marker.arguments[2];
-    if (marker.text.substr(kMapNote.size()).starts_with('['))
+    if (marker.text.substr(trace::kMapNote.size()).starts_with('['))
         return; // [vdso]: in no file
-    const std::string path = absolute(marker.text.substr(kMapNote.size()));
+    const std::string path = absolute(marker.text.substr(trace::kMapNote.size()));
     ElfCode *code = store.find(path);
     if (!code)
         return miss(path);

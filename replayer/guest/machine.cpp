@@ -25,19 +25,23 @@ MachinePlan without_files(const MachinePlan &plan)
     return bare;
 }
 
+void check_backend_name(const std::string &name)
+{
+    if (name != "process" && name != "libvirt" && !name.starts_with("libvirt:"))
+        fail(ErrorKind::usage, "no backend '{}'; there are process, libvirt and libvirt:URI", name);
+}
+
 std::unique_ptr<Backend> make_backend(const std::string &name, [[maybe_unused]] const std::filesystem::path &cache)
 {
+    check_backend_name(name);
     const QemuProgram qemu = require_qemu();
     if (name == "process")
         return std::make_unique<ProcessBackend>(qemu);
-    if (name == "libvirt" || name.starts_with("libvirt:")) {
 #ifdef FENCEPOST_LIBVIRT
-        return std::make_unique<LibvirtBackend>(qemu, name == "libvirt" ? "" : name.substr(8), cache);
+    return std::make_unique<LibvirtBackend>(qemu, name == "libvirt" ? "" : name.substr(8), cache);
 #else
-        fail(ErrorKind::usage, "this fencepost was built without libvirt");
+    fail(ErrorKind::usage, "this fencepost was built without libvirt");
 #endif
-    }
-    fail(ErrorKind::usage, "no backend '{}'; there are process, libvirt and libvirt:URI", name);
 }
 
 } // namespace fencepost::guest

@@ -91,6 +91,7 @@ protected:
 };
 
 // "process", "libvirt" (its embedded driver, no daemon) or "libvirt:URI".
+void check_backend_name(const std::string &name);
 std::unique_ptr<Backend> make_backend(const std::string &name, const std::filesystem::path &cache);
 
 } // namespace fencepost::guest

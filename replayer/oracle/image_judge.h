@@ -24,6 +24,11 @@ struct JudgeSettings {
     std::function<void(const std::string &line)> progress = {};
 };
 
+// Usage errors for oracles that do not exist or do not suit the run. `file_system`: empty if it has
+// none.
+void check_oracles(const std::vector<std::string> &names, const std::string &file_system,
+                   bool has_recovery);
+
 // May take a while: what the oracles need to know about the workload is found out first, or taken
 // from the run directory where an earlier test left it.
 std::unique_ptr<Judge> make_judge(const JudgeSettings &settings);

@@ -69,6 +69,7 @@ public:
     {
         const std::vector<std::string> &asked =
             !settings_.oracles.empty() ? settings_.oracles : test_.oracles;
+        check_oracles(asked, choice_.mount ? choice_.mount->fstype : "", !test_.recovery.empty());
         if (asked.empty())
             choose_defaults();
         for (const std::string &name : asked)
@@ -97,30 +98,15 @@ private:
             }
         }
         choice_.program = !test_.recovery.empty();
-        if (!choice_.mount && !choice_.program)
-            fail(ErrorKind::usage, "nothing can judge this run: it has no file system, and its "
-                                   "spec has no test.recovery");
     }
 
     void choose(const OracleFolder &oracle)
     {
         if (!oracle.built_in) {
-            if (!choice_.mount)
-                fail(ErrorKind::usage, "the oracle {} is for file systems, and this run has none",
-                     oracle.name);
-            if (!oracle.is_for(choice_.mount->fstype))
-                fail(ErrorKind::usage, "the oracle {} is not for {}", oracle.name,
-                     choice_.mount->fstype);
             require_needs(oracle);
             choice_.programs.push_back(oracle);
         } else if (oracle.name == "program") {
-            if (test_.recovery.empty())
-                fail(ErrorKind::usage,
-                     "the oracle program needs a command: test.recovery in the spec");
             choice_.program = true;
-        } else if (!choice_.mount) {
-            fail(ErrorKind::usage, "the oracle {} is for file systems, and this run has none",
-                 oracle.name);
         } else if (oracle.name == "semantic") {
             add_semantic();
         } else if (oracle.name == "usable") {
@@ -172,6 +158,28 @@ SemanticRules rules_for(const agent::MountRequest &mount, const std::string &sem
     rules.sizes_lag = !dax;
     rules.stale_bytes = !dax && has_option(mount.options, "data=writeback");
     return rules;
+}
+
+void check_oracles(const std::vector<std::string> &names, const std::string &file_system,
+                   bool has_recovery)
+{
+    if (names.empty() && file_system.empty() && !has_recovery)
+        fail(ErrorKind::usage,
+             "nothing can judge this run: it has no file system, and its spec has "
+             "no test.recovery");
+    for (const std::string &name : names) {
+        const OracleFolder oracle = find_oracle(name);
+        if (oracle.built_in && oracle.name == "program") {
+            if (!has_recovery)
+                fail(ErrorKind::usage,
+                     "the oracle program needs a command: test.recovery in the spec");
+        } else if (file_system.empty()) {
+            fail(ErrorKind::usage, "the oracle {} is for file systems, and this run has none",
+                 oracle.name);
+        } else if (!oracle.built_in && !oracle.is_for(file_system)) {
+            fail(ErrorKind::usage, "the oracle {} is not for {}", oracle.name, file_system);
+        }
+    }
 }
 
 OracleChoice choose_oracles(const JudgeSettings &settings)

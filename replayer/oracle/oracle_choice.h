@@ -27,7 +27,7 @@ struct OracleChoice {
     bool program = false; // the recovery command
 };
 
-// Usage errors for oracles that do not exist or do not suit the run.
+// As check_oracles() has it for oracles that do not suit the run.
 OracleChoice choose_oracles(const JudgeSettings &settings);
 
 // What the file system promises, from its type and its mount options.

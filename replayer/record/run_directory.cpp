@@ -94,7 +94,7 @@ NewRun::NewRun(const fs::path &path, Replace replace) : files_{path}
     make_directories(path);
     lock_ = FileLock::try_acquire(files_.lock());
     if (!lock_)
-        fail(ErrorKind::usage, "{} is being recorded by another process", path.string());
+        fail(ErrorKind::usage, "{} is being recorded or tested by another process", path.string());
     if (there && replace != Replace::any && is_finished(files_))
         fail(ErrorKind::usage, "{} holds a recording already; --force replaces it", path.string());
     for (const fs::path &file : recorded_files(files_)) {

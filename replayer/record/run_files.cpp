@@ -26,7 +26,7 @@ json texts_to_json(const std::vector<SourceText> &texts)
 {
     json list = json::array();
     for (const SourceText &each : texts)
-        list.push_back({{"name", each.name}, {"text", each.text}});
+        list.push_back({{"name", each.name}, {"text", each.text}, {"directory", each.directory.string()}});
     return list;
 }
 
@@ -34,7 +34,7 @@ std::vector<SourceText> texts_from_json(const json &list)
 {
     std::vector<SourceText> texts;
     for (const json &each : list)
-        texts.push_back({each.at("text"), each.at("name")});
+        texts.push_back({each.at("text"), each.at("name"), 1, each.at("directory").get<std::string>()});
     return texts;
 }
 
@@ -98,6 +98,13 @@ RecordInputs load_inputs(const RunFiles &files)
         fail(ErrorKind::trace, "{} cannot be recorded again: {}", where, error.what());
     }
     return inputs;
+}
+
+bool record_the_same(const RecordInputs &a, const RecordInputs &b)
+{
+    return config_to_json(a.config) == config_to_json(b.config) && a.setup == b.setup &&
+           a.workload == b.workload && a.workload_step == b.workload_step &&
+           a.host_time_limit == b.host_time_limit && a.stacks == b.stacks;
 }
 
 AnalyzeSpec load_analyze(const RunFiles &files)

@@ -13,6 +13,8 @@ namespace fencepost::record {
 void save_inputs(const RunFiles &files, const RecordInputs &inputs);
 // A trace error if they are missing or damaged.
 RecordInputs load_inputs(const RunFiles &files);
+// Whether both would record the same; how it is judged may differ.
+bool record_the_same(const RecordInputs &a, const RecordInputs &b);
 // What its spec says for rules; nothing for a trace by itself.
 AnalyzeSpec load_analyze(const RunFiles &files);
 

@@ -385,8 +385,10 @@ void SpecParser::read_analyze(const TableReader &root)
         return;
     const auto texts_of = [&](const std::string &field) {
         std::vector<SourceText> texts;
-        for (const std::string &file : reader->texts(field).value_or(std::vector<std::string>()))
-            texts.push_back({contents(*reader, field, host_path(*reader, field, file)), file});
+        for (const std::string &file : reader->texts(field).value_or(std::vector<std::string>())) {
+            const fs::path path = host_path(*reader, field, file);
+            texts.push_back({contents(*reader, field, path), file, 1, path.parent_path()});
+        }
         return texts;
     };
     spec_.analyze = {texts_of("transactions"), texts_of("order"), texts_of("suppressions")};

@@ -18,6 +18,7 @@ struct SourceText {
     std::string text;
     std::string name;        // of the file that it is in
     unsigned first_line = 1; // of the text in that file
+    std::filesystem::path directory = {}; // of files that it names, where it may name some
 };
 
 struct GuestSpec {
@@ -73,6 +74,8 @@ struct TestSpec {
     std::vector<std::string> recovery = {}; // a command in the guest, for the oracle `program`
     std::string other_file_system = {};     // for the oracle `differential`
     std::uint32_t time_limit = 60;          // seconds that a guest has for one image
+
+    bool operator==(const TestSpec &) const = default;
 };
 
 // What rules know about the program beyond its trace. Not looked into here.

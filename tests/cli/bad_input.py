@@ -34,6 +34,8 @@ def make_files(directory):
     for name, file in {"missing": "nothing.txt", "wrong": "table.txt"}.items():
         (directory / f"analyze-{name}.toml").write_text(
             f'[workload]\nkind = "script"\ntext = "true"\n[analyze]\ntransactions = ["{file}"]\n')
+    (directory / "outside.order").write_text("struct pmem0 sh in /bin/sh\n")
+    (directory / "order-outside.toml").write_text('[workload]\nkind = "script"\ntext = "true"\n[analyze]\norder = ["outside.order"]\n')
     (directory / "good.toml").write_text('[workload]\nkind = "script"\ntext = "true"\n')
     (directory / "quote.toml").write_text('[workload]\nkind = "script"\ntext = "echo \'x"\n')
     (directory / "full").mkdir()

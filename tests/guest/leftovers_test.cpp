@@ -50,6 +50,8 @@ int attack(const std::string &backend, int times, unsigned seed)
             ++counts.finished;
         } else {
             ::kill(child.pid(), gently ? SIGINT : SIGKILL);
+            if (gently) // as timeout(1) does
+                ::kill(child.pid(), SIGINT);
             const auto end = child.wait(soon());
             if (gently && end && !end->by_signal && end->code != 130 && end->code != 0)
                 fail(ErrorKind::internal, "Ctrl-C ended in {}", end->describe());

@@ -138,7 +138,7 @@ TEST_F(RunTest, WhatIsNoRunIsLeftAlone)
 TEST_F(RunTest, OneRecorderAtATime)
 {
     const NewRun first(run(), Replace::unfinished_only);
-    EXPECT_NE(refusal(Replace::any).find("is being recorded by another process"), std::string::npos);
+    EXPECT_NE(refusal(Replace::any).find("is being recorded or tested by another process"), std::string::npos);
 }
 
 TEST_F(RunTest, InputsComeBack)
