@@ -191,6 +191,41 @@ TEST_F(RunTest, AnUnfinishedRunStartsClean)
     EXPECT_EQ(refusal(Replace::unfinished_only), "accepted");
 }
 
+// Of a run that may not be looked at: not that it is not there.
+TEST_F(RunTest, APermissionThatIsMissingIsNamed)
+{
+    make_trace(0x2a);
+    fs::permissions(directory_.path(), fs::perms::owner_all);
+    const bool superuser = geteuid() == 0; // who may look at everything
+    if (!superuser)
+        fs::permissions(directory_.path(), fs::perms::none);
+    ASSERT_TRUE(!superuser || seteuid(65534) == 0);
+    for (const fs::path &path : {run(), files().trace()}) {
+        try {
+            open_run(path);
+            ADD_FAILURE() << "could be looked at";
+        } catch (const Error &error) {
+            EXPECT_EQ(error.what(), fmt::format("cannot look at {}: Permission denied", path.string()));
+            EXPECT_EQ(error.exit_code(), 4);
+        }
+    }
+    ASSERT_TRUE(!superuser || seteuid(0) == 0);
+    fs::permissions(directory_.path(), fs::perms::owner_all);
+}
+
+TEST_F(RunTest, ARunIsItsDirectoryOrItsTrace)
+{
+    make_trace(0x2a);
+    EXPECT_EQ(open_run(run()).directory, run());
+    EXPECT_EQ(open_run(run() / "").trace(), files().trace());
+    EXPECT_EQ(open_run(files().trace()).directory, run());
+    const fs::path before = fs::current_path();
+    fs::current_path(run());
+    EXPECT_EQ(open_run("trace.db").trace(), "./trace.db");
+    EXPECT_EQ(open_run(".").trace(), "./trace.db");
+    fs::current_path(before);
+}
+
 TEST_F(RunTest, WhatIsNoRunIsLeftAlone)
 {
     make_directories(run());
