@@ -72,7 +72,8 @@ std::string in_plain_words(const std::string &message)
 {
     static const std::pair<std::regex, const char *> kWordings[] = {
         {std::regex(R"((\S+): (is a whole number, [^]*))"), "$1 $2"},
-        {std::regex(R"((\S+): Value ([^]*) not in range (\S+?)(?:\.0+)? to (\S+?)(?:\.0+)?)"), "$1 is $3 to $4, not '$2'"},
+        {std::regex(R"((\S+): Value ([^]*) not in range (\S+?)(?:\.0+)? to (\S+?)(?:\.0+)?)"),
+         "$1 is $3 to $4, not '$2'"},
         {std::regex(R"(Could not convert: (\S+) = ([^]*))"), "'$2' is no value for $1"},
         {std::regex(R"((\S+): 1 required .* missing)"), "$1 needs a value"},
         {std::regex(R"((\S+): (\d+) required (.*) missing)"), "$1 needs $2 values: $3"},

@@ -20,7 +20,7 @@ struct KindWords {
 
 constexpr KindWords kKindWords[] = {
     {ErrorKind::trace, "a trace", ""},
-    {ErrorKind::usage, "an index of images", "; remove it or name another file"},
+    {ErrorKind::usage, "an index of images", "; name another file"},
     {ErrorKind::trace, "the results of a test", "; --restart forgets it and tests anew"},
 };
 

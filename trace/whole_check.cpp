@@ -37,7 +37,7 @@ void check_markers(const TraceReader &reader)
     std::size_t rows = 0;
     reader.for_each_marker([&](const MarkerRow &row) {
         if (rows >= events.size() || events[rows] != std::pair(row.seq, row.kind))
-            fail(ErrorKind::trace, "{} is damaged: it has words for a marker at seq {} that is not the one among its events",
+            fail(ErrorKind::trace, "{} is damaged: it has words for a marker at seq {} that its events do not have",
                  reader.path().string(), row.seq);
         ++rows;
     });

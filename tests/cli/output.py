@@ -11,7 +11,8 @@ import unittest
 MAKE_TRACE = sys.argv.pop(2)
 PROGRAM = sys.argv.pop(1)
 # Enough stores for a list of states that fills the buffer of stdout several times.
-TRACE = "".join(f"store pmem0+{64 * i} 8 = {i + 1} @f\nflush clwb pmem0+{64 * i} @f\nfence sfence @f\n" for i in range(400))
+TRACE = "".join(f"store pmem0+{64 * i} 8 = {i + 1} @f\nflush clwb pmem0+{64 * i} @f\nfence sfence @f\n"
+                for i in range(400))
 COMMANDS = [
     ["info", "RUN"],
     ["info", "RUN", "--json"],
