@@ -37,14 +37,29 @@ std::string read_file(const fs::path &path)
     }
 }
 
+std::string read_named_file(const fs::path &path)
+{
+    std::error_code error;
+    const fs::file_status status = fs::status(path, error);
+    if (status.type() == fs::file_type::not_found)
+        fail(ErrorKind::usage, "there is no file {}", path.string());
+    if (status.type() == fs::file_type::none || status.type() == fs::file_type::unknown)
+        fail_errno(fmt::format("cannot read {}", path.string()), error.value());
+    if (!fs::is_regular_file(status))
+        fail(ErrorKind::usage, "{} is not a file", path.string());
+    return read_file(path);
+}
+
 void write_file(const fs::path &path, std::string_view text)
 {
     const fs::path beside = path.string() + fmt::format(".{}.new", getpid());
     try {
-        const Fd fd = open_file(beside, O_WRONLY | O_CREAT | O_TRUNC);
-        write_all(fd.get(), std::as_bytes(std::span(text.data(), text.size())), beside);
+        const Fd fd(open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+        if (!fd)
+            fail_errno(fmt::format("cannot write {}", path.string()));
+        write_all(fd.get(), std::as_bytes(std::span(text.data(), text.size())), path);
         if (fsync(fd.get()) < 0)
-            fail_errno(fmt::format("cannot write {}", beside.string()));
+            fail_errno(fmt::format("cannot write {}", path.string()));
         if (rename(beside.c_str(), path.c_str()) < 0)
             fail_errno(fmt::format("cannot write {}", path.string()));
     } catch (...) {

@@ -13,6 +13,9 @@
 namespace fencepost {
 
 std::string read_file(const std::filesystem::path &path);
+// The same for a file that the user named: one that is not there, or is something else than a file, is an
+// Error(usage). Pipes and devices are not opened: they might never end.
+std::string read_named_file(const std::filesystem::path &path);
 // Written beside the target, synced, then renamed over it: readers see the old or the new text.
 void write_file(const std::filesystem::path &path, std::string_view text);
 void make_directories(const std::filesystem::path &path);

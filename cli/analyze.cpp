@@ -81,16 +81,20 @@ rules::Settings settings_of(const AnalyzeOptions &options)
 std::vector<findings::Severity> severities_of(const std::string &list)
 {
     std::vector<findings::Severity> result;
+    if (list == "none")
+        return result;
     std::istringstream words(list);
     for (std::string word; std::getline(words, word, ',');) {
         if (word == "none")
-            continue;
+            fail(ErrorKind::usage, "--fail-on none goes with no other severity, as in '{}'", list);
         const auto severity = findings::severity_named(word);
         if (!severity)
             fail(ErrorKind::usage,
                  "there is no severity '{}'; there are bug, warning, performance, and none", word);
         result.push_back(*severity);
     }
+    if (result.empty())
+        fail(ErrorKind::usage, "--fail-on is given no severity; there are bug, warning, performance, and none");
     return result;
 }
 

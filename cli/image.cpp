@@ -81,8 +81,8 @@ void add_build(CLI::App &verb, Context &context)
     command->add_option("--extra", options->extra,
                         "Directory that is merged into the guest's root; may be repeated")
         ->allow_extra_args(false);
-    command->add_flag("!--no-packages", options->request.packages,
-                      "No Debian user space: the agent, the modules and --extra only");
+    command->add_flag_callback("--no-packages", [options] { options->request.packages = false; },
+                               "No Debian user space: the agent, the modules and --extra only");
     command->add_option("--packages", options->packages, "Where Debian packages are kept instead of in the cache");
     command->add_flag("--refresh", options->request.refresh, "Ask apt for newer packages");
     command->callback([options, &context] { build(*options, context); });

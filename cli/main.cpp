@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <system_error>
 
 #include <poll.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "cli/usage.h"
 
 namespace fencepost::cli {
 
@@ -52,8 +54,12 @@ int run(int argc, char **argv)
     app.fallthrough();
     app.set_version_flag("--version", "fencepost " FENCEPOST_VERSION);
     app.add_flag("--json", context.settings.json, "Print one JSON document on stdout");
-    app.add_flag("-v{1},--verbose{1},-q{-1},--quiet{-1}", context.settings.verbose,
-                 "Say more (-v, -v -v) or less (-q) on stderr");
+    app.add_flag_function(
+        "-v,--verbose", [&](std::int64_t times) { context.settings.verbose += static_cast<int>(times); },
+        "Say more on stderr; twice: still more");
+    app.add_flag_function(
+        "-q,--quiet", [&](std::int64_t times) { context.settings.verbose -= static_cast<int>(times); },
+        "Say less on stderr");
     app.parse_complete_callback([&] { set_up_log(context.settings); });
     add_analyze(app, context);
     add_doctor(app, context);
@@ -65,25 +71,29 @@ int run(int argc, char **argv)
     add_states(app, context);
     add_test(app, context);
     add_verify(app, context);
+    require_whole_numbers(app);
     try {
         app.parse(argc, argv);
     } catch (const CLI::Success &outcome) {
         return app.exit(outcome);
     } catch (const CLI::ParseError &error) {
-        std::fprintf(stderr, "fencepost: %s (see fencepost --help)\n", error.what());
+        std::fprintf(stderr, "fencepost: %s\n", usage_sentence(app, error).c_str());
         return 2;
     }
     return context.exit_code;
 }
 
-// Whoever read our output has enough of it: end as any program in a pipe does.
-void end_if_nobody_reads()
+// The end when the result cannot be written. Where whoever read it has enough of it, that is the end of any
+// program in a pipe.
+int output_lost()
 {
     pollfd output = {STDOUT_FILENO, 0, 0};
-    if (poll(&output, 1, 0) <= 0 || !(output.revents & POLLERR))
-        return;
-    std::signal(SIGPIPE, SIG_DFL);
-    std::raise(SIGPIPE);
+    if (poll(&output, 1, 0) > 0 && (output.revents & POLLERR)) {
+        std::signal(SIGPIPE, SIG_DFL);
+        std::raise(SIGPIPE);
+    }
+    std::fprintf(stderr, "fencepost: cannot write the result to stdout\n");
+    return 4;
 }
 
 } // namespace
@@ -95,11 +105,8 @@ int main(int argc, char **argv)
     try {
         fencepost::catch_interrupts();
         const int code = fencepost::cli::run(argc, argv);
-        if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
-            fencepost::cli::end_if_nobody_reads();
-            std::fprintf(stderr, "fencepost: cannot write the result to stdout\n");
-            return 4;
-        }
+        if (std::fflush(stdout) != 0 || std::ferror(stdout))
+            return fencepost::cli::output_lost();
         return code;
     } catch (const fencepost::Error &error) {
         if (error.kind() == fencepost::ErrorKind::internal)
@@ -108,6 +115,9 @@ int main(int argc, char **argv)
             std::fprintf(stderr, "fencepost: %s\n", error.what());
         return error.exit_code();
     } catch (const std::exception &error) {
+        // fmt::print() throws where std::printf() leaves it to the end.
+        if (dynamic_cast<const std::system_error *>(&error) && std::ferror(stdout))
+            return fencepost::cli::output_lost();
         std::fprintf(stderr, "fencepost: internal error, please report it: %s\n", error.what());
         return 70;
     }

@@ -26,11 +26,8 @@ std::string query_text(const SqlOptions &options)
 {
     if (options.query.empty() == options.file.empty())
         fail(ErrorKind::usage, "give one query: as text, as - for standard input, or with --file");
-    if (!options.file.empty()) {
-        if (!std::filesystem::is_regular_file(options.file))
-            fail(ErrorKind::usage, "there is no file {}", options.file);
-        return read_file(options.file);
-    }
+    if (!options.file.empty())
+        return read_named_file(options.file);
     if (options.query == "-")
         return std::string(std::istreambuf_iterator<char>(std::cin), {});
     return options.query;

@@ -2,32 +2,59 @@
 // See database.h.
 #include "trace/database.h"
 
+#include <iterator>
+
 #include "base/error.h"
 
 namespace fencepost::trace {
 
 namespace {
 
-std::string file_of(sqlite3 *database)
+constexpr const char *kKindParameter = "fencepost_kind";
+
+struct KindWords {
+    ErrorKind error;
+    const char *what;
+    const char *advice;
+};
+
+constexpr KindWords kKindWords[] = {
+    {ErrorKind::trace, "a trace", ""},
+    {ErrorKind::usage, "an index of images", "; name another file"},
+    {ErrorKind::trace, "the results of a test", "; --restart forgets it and tests anew"},
+};
+
+// SQLite keeps what was said when the file was opened; all that a statement knows is its connection.
+const KindWords &words_of(const char *file)
 {
-    const char *name = database ? sqlite3_db_filename(database, "main") : nullptr;
-    return name && *name ? name : "the trace";
+    const std::int64_t kind = file && *file ? sqlite3_uri_int64(file, kKindParameter, 0) : 0;
+    return kKindWords[kind >= 0 && kind < std::ssize(kKindWords) ? kind : 0];
+}
+
+std::string uri_of(const std::filesystem::path &path, FileKind kind)
+{
+    std::string uri = "file:";
+    for (const char c : path.string())
+        uri += fmt::format("%{:02x}", static_cast<unsigned char>(c));
+    return uri + fmt::format("?{}={}", kKindParameter, static_cast<unsigned>(kind));
 }
 
 } // namespace
 
 void fail_sqlite(sqlite3 *database, int code)
 {
-    const std::string file = file_of(database);
+    const char *name = database ? sqlite3_db_filename(database, "main") : nullptr;
+    const std::string file = name && *name ? name : "the trace";
+    const auto &[error, what, advice] = words_of(name);
     const std::string reason = database ? sqlite3_errmsg(database) : sqlite3_errstr(code);
     // The virtual table's own words, which name the file.
     if (code == SQLITE_CORRUPT_VTAB)
         fail(ErrorKind::trace, "{}", reason);
     switch (code & 0xff) {
     case SQLITE_NOTADB:
-        fail(ErrorKind::trace, "{} is not a trace: it is not a SQLite file", file);
+        fail(error, "{} is not {}: it is not a SQLite file{}", file, what, advice);
     case SQLITE_CORRUPT:
-        fail(ErrorKind::trace, "{} is truncated or damaged: SQLite says {}", file, reason);
+        fail(error, "{} is truncated or damaged: SQLite says {}{}", file, reason, advice);
     case SQLITE_FULL:
         fail(ErrorKind::io, "cannot write {}: the disk is full; free some space and try again",
              file);
@@ -46,7 +73,7 @@ void fail_sqlite(sqlite3 *database, int code)
     case SQLITE_INTERRUPT:
         fail(ErrorKind::interrupted, "interrupted");
     default:
-        fail(ErrorKind::trace, "{} cannot be used as a trace: {}", file, reason);
+        fail(error, "{} cannot be used as {}: {}{}", file, what, reason, advice);
     }
 }
 
@@ -171,10 +198,13 @@ std::span<const std::byte> Statement::blob(int column) const
     return bytes ? std::span(bytes, static_cast<std::size_t>(size)) : std::span<const std::byte>();
 }
 
-Database::Database(const std::filesystem::path &path, int flags)
+Database::Database(const std::filesystem::path &path, int flags, FileKind kind)
 {
     sqlite3 *handle = nullptr;
-    const int code = sqlite3_open_v2(path.c_str(), &handle, flags | SQLITE_OPEN_NOMUTEX, nullptr);
+    flags |= SQLITE_OPEN_NOMUTEX;
+    const int code = kind == FileKind::trace
+                         ? sqlite3_open_v2(path.c_str(), &handle, flags, nullptr)
+                         : sqlite3_open_v2(uri_of(path, kind).c_str(), &handle, flags | SQLITE_OPEN_URI, nullptr);
     handle_.reset(handle);
     if (code != SQLITE_OK)
         fail(ErrorKind::io, "cannot open {}: {}", path.string(),

@@ -15,8 +15,15 @@
 
 namespace fencepost::trace {
 
+// What our user takes a SQLite file for.
+enum class FileKind {
+    trace,
+    image_index,  // states --index: a file that the user named, so what is wrong with it is Error(usage)
+    test_results, // results.db
+};
+
 // Throws what a result code of SQLite means to our user: damage is Error(trace), the machine's
-// trouble Error(io). The message names the file.
+// trouble Error(io). The message names the file and, where it helps, what to do.
 [[noreturn]] void fail_sqlite(sqlite3 *database, int code);
 
 // An identifier for SQL text.
@@ -60,7 +67,7 @@ private:
 class Database {
 public:
     // `flags` are those of sqlite3_open_v2.
-    Database(const std::filesystem::path &path, int flags);
+    Database(const std::filesystem::path &path, int flags, FileKind kind = FileKind::trace);
 
     sqlite3 *get() const { return handle_.get(); }
     void execute(const std::string &sql);

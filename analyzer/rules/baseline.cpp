@@ -21,11 +21,11 @@ constexpr char kFormat[] = "fencepost baseline 1";
 
 void apply_baseline(const std::filesystem::path &file, findings::RuleReport &report)
 {
-    std::error_code ignored;
-    if (!std::filesystem::is_regular_file(file, ignored))
+    std::error_code error;
+    if (!std::filesystem::exists(file, error) && !error)
         fail(ErrorKind::usage, "there is no baseline {}; --write-baseline makes one",
              file.string());
-    const json document = json::parse(read_file(file), nullptr, false);
+    const json document = json::parse(read_named_file(file), nullptr, false);
     std::map<std::string, bool> seen;
     const bool right = document.is_object() && document.value("format", json()) == kFormat &&
                        document.contains("findings") && document["findings"].is_array();

@@ -51,10 +51,7 @@ std::vector<TextLine> split_lines(std::string_view text, std::string_view name,
 
 std::vector<TextLine> read_lines(const std::filesystem::path &file)
 {
-    std::error_code ignored;
-    if (!std::filesystem::is_regular_file(file, ignored))
-        fail(ErrorKind::usage, "there is no file {}", file.string());
-    return split_lines(read_file(file), file.string(), file.parent_path());
+    return split_lines(read_named_file(file), file.string(), file.parent_path());
 }
 
 std::pair<std::string, std::string> split_assignment(const std::string &word)

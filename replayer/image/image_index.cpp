@@ -14,6 +14,7 @@ namespace fencepost::image {
 namespace {
 
 constexpr int kOpen = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
+constexpr int kApplicationId = 0x46504f49; // "FPOI"
 constexpr std::size_t kFewestSlots = 1024;
 constexpr std::uint64_t kBatch = 100000; // rows a transaction
 
@@ -36,8 +37,13 @@ ImageIndex::ImageIndex(std::size_t memory_budget) : database_("", kOpen), tempor
 }
 
 ImageIndex::ImageIndex(const File &file, std::size_t memory_budget)
-    : database_(file.path, kOpen), temporary_(false)
+    : database_(file.path, kOpen, trace::FileKind::image_index), temporary_(false)
 {
+    if (database_.integer("SELECT count(*) FROM sqlite_schema") == 0)
+        database_.execute(fmt::format("PRAGMA application_id = {}", kApplicationId));
+    else if (database_.integer("PRAGMA application_id") != kApplicationId)
+        fail(ErrorKind::usage, "{} is not an index of images: it is another SQLite file",
+             file.path.string());
     prepare(memory_budget);
     trace::Statement about(database_.get(), "SELECT trace, options FROM about");
     if (!about.step()) {
@@ -78,7 +84,8 @@ void ImageIndex::load()
     while (all.step()) {
         const std::span<const std::byte> bytes = all.blob(1);
         if (bytes.size() != 16 || all.number(0) != images_ + 1)
-            fail(ErrorKind::io, "the list of images is damaged; remove it and start again");
+            fail(ErrorKind::usage, "{} is damaged: its images are not numbered as they were; remove it or name another file",
+                 sqlite3_db_filename(database_.get(), "main"));
         Hash128 hash;
         std::memcpy(&hash.low, bytes.data(), 8);
         std::memcpy(&hash.high, bytes.data() + 8, 8);

@@ -47,6 +47,16 @@ bool is_finished(const RunFiles &files)
     }
 }
 
+// What may not be looked at is not taken for missing.
+bool is_there(const fs::path &path)
+{
+    std::error_code error;
+    const fs::file_status status = fs::status(path, error);
+    if (status.type() == fs::file_type::none || status.type() == fs::file_type::unknown)
+        fail_errno(fmt::format("cannot look at {}", path.string()), error.value());
+    return fs::exists(status);
+}
+
 // Everything in a run has a name of its own.
 void check_is_run(const RunFiles &files)
 {
@@ -73,13 +83,24 @@ fs::path RunFiles::final_pm(std::size_t device) const
     return directory / fmt::format("pm{}.final", device);
 }
 
+fs::path trace_of(const fs::path &run)
+{
+    if (!is_there(run))
+        fail(ErrorKind::usage, "there is no run {}", run.string());
+    if (!fs::is_directory(run))
+        return run;
+    fs::path trace = RunFiles{run}.trace();
+    if (!is_there(trace))
+        fail(ErrorKind::usage, "{} is not a run: it has no trace.db", run.string());
+    return trace;
+}
+
 RunFiles open_run(const fs::path &path)
 {
-    const fs::path directory = path.filename() == "trace.db" ? path.parent_path() : path;
-    const RunFiles files = {directory.empty() ? fs::path(".") : directory};
-    std::error_code error;
-    if (!fs::is_regular_file(files.trace(), error))
-        fail(ErrorKind::usage, "{} is not a run: it has no trace.db", path.string());
+    const fs::path trace = trace_of(path);
+    const RunFiles files = {trace.has_parent_path() ? trace.parent_path() : fs::path(".")};
+    if (trace.filename() != files.trace().filename())
+        fail(ErrorKind::usage, "{} is neither a run directory nor the trace.db in one", path.string());
     return files;
 }
 

@@ -39,6 +39,10 @@ struct RunFiles {
     std::filesystem::path findings() const { return directory / "findings"; }
 };
 
+// The trace of a run directory, or the file that is named instead of one, whatever it holds. A usage error if
+// there is none.
+std::filesystem::path trace_of(const std::filesystem::path &run);
+
 // RUN, or RUN/trace.db. A usage error if there is none.
 RunFiles open_run(const std::filesystem::path &path);
 

@@ -8,6 +8,7 @@
 #include "replayer/guest/scratch.h"
 #include "replayer/record/completeness.h"
 #include "replayer/record/run_files.h"
+#include "trace/whole_check.h"
 
 namespace fencepost::record {
 
@@ -108,6 +109,7 @@ VerifyReport verify_trace(const RunFiles &files)
 {
     VerifyReport report;
     const trace::TraceReader reader(files.trace());
+    trace::check_whole(reader);
     report.recording = reader.recording();
     report.counters = reader.data_quality();
     check_completeness(files, reader, report);

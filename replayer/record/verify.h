@@ -43,7 +43,7 @@ struct VerifyReport {
     bool good() const;
 };
 
-// Reads only.
+// Reads only, and all of the trace: damage anywhere in it is Error(trace).
 VerifyReport verify_trace(const RunFiles &files);
 // Records again, `times` times, and compares; adds to the report.
 void verify_repeats(const RunFiles &files, Recorder &recorder, const std::filesystem::path &cache, unsigned times,

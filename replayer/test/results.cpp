@@ -26,7 +26,7 @@ std::string about(trace::Database &database, std::string_view name)
 } // namespace
 
 Results::Results(const std::filesystem::path &path, const ResultsSubject &subject)
-    : database_(path, kOpen)
+    : database_(path, kOpen, trace::FileKind::test_results)
 {
     // Images are looked up by identity: the index should stay in memory, but not without bound.
     database_.execute("PRAGMA cache_size = -65536; BEGIN IMMEDIATE");
@@ -36,7 +36,8 @@ Results::Results(const std::filesystem::path &path, const ResultsSubject &subjec
     } else if (database_.integer("PRAGMA application_id") != kResultsId ||
                database_.integer("PRAGMA user_version") != kResultsVersion) {
         fail(ErrorKind::trace,
-             "{} does not hold results of this version of fencepost; move it away to test anew",
+             "{} does not hold results of this version of fencepost; --restart forgets it and "
+             "tests anew",
              path.string());
     }
     if (about(database_, "trace") != subject.trace)

@@ -409,5 +409,27 @@ TEST(ImageIndex, GoesOnWithItsFile)
     EXPECT_THROW(ImageIndex{other}, Error);
 }
 
+TEST(ImageIndex, FilesOfOthersAreRefusedAndLeftAlone)
+{
+    const TemporaryDirectory directory(testing::TempDir(), "image_index");
+    const std::filesystem::path text = directory.path() / "a text 100% ?kind=1#.db";
+    const std::filesystem::path foreign = directory.path() / "foreign.db";
+    write_file(text, "a text that somebody wrote and wants to keep");
+    trace::Database(foreign, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE).execute("CREATE TABLE t (x)");
+    for (const std::filesystem::path &path : {text, foreign}) {
+        const std::string before = read_file(path);
+        try {
+            ImageIndex({path, "trace", "options"});
+            FAIL() << path;
+        } catch (const Error &error) {
+            EXPECT_EQ(error.kind(), ErrorKind::usage);
+            EXPECT_NE(std::string(error.what()).find(path.string() + " is not an index of images: it is "),
+                      std::string::npos)
+                << error.what();
+        }
+        EXPECT_EQ(read_file(path), before);
+    }
+}
+
 } // namespace
 } // namespace fencepost::image

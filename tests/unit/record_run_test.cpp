@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Run directories without a machine: who may replace one, what verify says of complete, incomplete and
 // unfinished traces, and that what is kept can be read again.
+#include <algorithm>
 #include <cstring>
+#include <map>
+#include <random>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -31,8 +34,8 @@ protected:
     fs::path run() const { return directory_.path() / "run"; }
     RunFiles files() const { return {run()}; }
 
-    // A trace of one store of 0x2a at offset 100; PM at the end has `final_byte` there.
-    void make_trace(std::uint8_t final_byte, bool finished = true)
+    // A trace of one store of 0x2a at offset 100 and of some markers; PM at the end has `final_byte` there.
+    void make_trace(std::uint8_t final_byte, bool finished = true, unsigned markers = 0)
     {
         make_directories(run());
         trace::Region region;
@@ -51,6 +54,12 @@ protected:
         store.size = 1;
         const std::uint8_t value = 0x2a;
         buffer.push_store(store, &value);
+        for (unsigned i = 0; i < markers; ++i) {
+            Event marker;
+            marker.kind = trace::EventKind::marker;
+            marker.subkind = static_cast<std::uint8_t>(trace::MarkerKind::checkpoint);
+            buffer.push_marker(marker, {});
+        }
         writer.append(buffer);
         if (!finished) {
             writer.sync();
@@ -109,6 +118,64 @@ TEST_F(RunTest, AnUnfinishedTraceIsNotCalledComplete)
     EXPECT_FALSE(report.good());
 }
 
+// What verify_trace() says of a trace that was good before; empty: nothing.
+std::string complaint(const RunFiles &files)
+{
+    try {
+        verify_trace(files);
+    } catch (const Error &error) {
+        EXPECT_EQ(error.kind(), ErrorKind::trace);
+        EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos) << error.what();
+        return error.what();
+    }
+    return "";
+}
+
+TEST_F(RunTest, DamageToAnyTableIsFound)
+{
+    make_trace(0x2a);
+    const std::string good = read_file(files().trace());
+    std::map<std::string, std::size_t> pages;
+    std::size_t page_size = 0;
+    {
+        trace::Database database(files().trace(), SQLITE_OPEN_READONLY);
+        page_size = static_cast<std::size_t>(database.integer("PRAGMA page_size"));
+        trace::Statement row(database.get(), "SELECT name, rootpage FROM sqlite_schema WHERE rootpage > 1");
+        while (row.step())
+            pages.emplace(row.text(0), row.number(1));
+    }
+    for (const char *table : {"marker", "marker_pair", "site", "site_count", "symbol", "stack", "stack_frame"})
+        EXPECT_TRUE(pages.contains(table)) << table;
+    for (const auto &[table, page] : pages) {
+        std::string bad = good;
+        std::mt19937 random(static_cast<unsigned>(page));
+        std::generate_n(bad.begin() + static_cast<std::ptrdiff_t>((page - 1) * page_size), page_size,
+                        [&] { return static_cast<char>(random()); });
+        write_file(files().trace(), bad);
+        EXPECT_NE(complaint(files()).find(files().trace().string() + " is truncated or damaged: SQLite says "),
+                  std::string::npos)
+            << table << ": " << complaint(files());
+    }
+    write_file(files().trace(), good);
+    EXPECT_EQ(complaint(files()), "");
+}
+
+TEST_F(RunTest, EachMarkerHasItsWords)
+{
+    const std::pair<const char *, const char *> kCases[] = {
+        {"DELETE FROM marker WHERE seq = 2", "its events have 2 markers, and 1 of them have words"},
+        {"UPDATE marker SET kind = 'op_end' WHERE seq = 1", "words for a marker at seq 1"},
+        {"UPDATE marker SET seq = 0 WHERE seq = 1", "words for a marker at seq 0"},
+    };
+    for (const auto &[sql, says] : kCases) {
+        fs::remove_all(run());
+        make_trace(0x2a, true, 2);
+        EXPECT_EQ(complaint(files()), "");
+        trace::Database(files().trace(), SQLITE_OPEN_READWRITE).execute(sql);
+        EXPECT_NE(complaint(files()).find(says), std::string::npos) << complaint(files());
+    }
+}
+
 TEST_F(RunTest, AFinishedRunIsReplacedOnlyByForce)
 {
     make_trace(0x2a);
@@ -122,6 +189,41 @@ TEST_F(RunTest, AnUnfinishedRunStartsClean)
 {
     make_trace(0x2a, false);
     EXPECT_EQ(refusal(Replace::unfinished_only), "accepted");
+}
+
+// Of a run that may not be looked at: not that it is not there.
+TEST_F(RunTest, APermissionThatIsMissingIsNamed)
+{
+    make_trace(0x2a);
+    fs::permissions(directory_.path(), fs::perms::owner_all);
+    const bool superuser = geteuid() == 0; // who may look at everything
+    if (!superuser)
+        fs::permissions(directory_.path(), fs::perms::none);
+    ASSERT_TRUE(!superuser || seteuid(65534) == 0);
+    for (const fs::path &path : {run(), files().trace()}) {
+        try {
+            open_run(path);
+            ADD_FAILURE() << "could be looked at";
+        } catch (const Error &error) {
+            EXPECT_EQ(error.what(), fmt::format("cannot look at {}: Permission denied", path.string()));
+            EXPECT_EQ(error.exit_code(), 4);
+        }
+    }
+    ASSERT_TRUE(!superuser || seteuid(0) == 0);
+    fs::permissions(directory_.path(), fs::perms::owner_all);
+}
+
+TEST_F(RunTest, ARunIsItsDirectoryOrItsTrace)
+{
+    make_trace(0x2a);
+    EXPECT_EQ(open_run(run()).directory, run());
+    EXPECT_EQ(open_run(run() / "").trace(), files().trace());
+    EXPECT_EQ(open_run(files().trace()).directory, run());
+    const fs::path before = fs::current_path();
+    fs::current_path(run());
+    EXPECT_EQ(open_run("trace.db").trace(), "./trace.db");
+    EXPECT_EQ(open_run(".").trace(), "./trace.db");
+    fs::current_path(before);
 }
 
 TEST_F(RunTest, WhatIsNoRunIsLeftAlone)

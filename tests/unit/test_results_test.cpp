@@ -119,6 +119,27 @@ TEST_F(ResultsTest, AForeignFileIsRefusedAndLeftAlone)
     EXPECT_EQ(read_file(path()), before);
 }
 
+TEST_F(ResultsTest, WhatIsWrongWithTheFileIsNotSaidOfATrace)
+{
+    const auto refusal = [&] {
+        try {
+            open().verdicts();
+        } catch (const Error &error) {
+            EXPECT_EQ(error.kind(), ErrorKind::trace);
+            return std::string(error.what());
+        }
+        return std::string();
+    };
+    write_file(path(), std::string(5000, 'x'));
+    EXPECT_EQ(refusal(), path().string() + " is not the results of a test: it is not a SQLite file; --restart forgets "
+                                           "it and tests anew");
+    std::filesystem::remove(path());
+    open().commit();
+    trace::Database(path(), SQLITE_OPEN_READWRITE).execute("DROP TABLE origin");
+    EXPECT_EQ(refusal(), path().string() + " cannot be used as the results of a test: no such table: origin; "
+                                           "--restart forgets it and tests anew");
+}
+
 TEST_F(ResultsTest, TwoTestersExcludeEachOther)
 {
     Results results = open();
