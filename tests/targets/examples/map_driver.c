@@ -162,7 +162,7 @@ int main(int argc, char **argv)
     unsigned i;
 
     if (argc == 4 && !strcmp(argv[1], "pool")) {
-        pool = pmemobj_create(argv[3], argv[2], PMEMOBJ_MIN_POOL, CREATE_MODE_RW);
+        pool = pmemobj_create(argv[3], argv[2], 0, CREATE_MODE_RW);
         return pool ? (pmemobj_close(pool), 0) : 2;
     }
     if (argc < 4 || !ops) {
@@ -170,7 +170,7 @@ int main(int argc, char **argv)
         return 2;
     }
     if (!strcmp(argv[1], "create"))
-        pool = pmemobj_create(argv[3], POBJ_LAYOUT_NAME(map), PMEMOBJ_MIN_POOL, CREATE_MODE_RW);
+        pool = pmemobj_create(argv[3], POBJ_LAYOUT_NAME(map), 0, CREATE_MODE_RW);
     else
         pool = pmemobj_open(argv[3], POBJ_LAYOUT_NAME(map));
     if (!pool) {

@@ -199,7 +199,7 @@ int main(int argc, char **argv)
 
     parse_arguments(argc, argv, bugs);
     if (!strcmp(arguments.verb, "create"))
-        pool = pmemobj_create(arguments.file, POBJ_LAYOUT_NAME(tx_map), PMEMOBJ_MIN_POOL, 0644);
+        pool = pmemobj_create(arguments.file, POBJ_LAYOUT_NAME(tx_map), 0, 0644);
     else
         pool = pmemobj_open(arguments.file, POBJ_LAYOUT_NAME(tx_map));
     if (!pool) {
