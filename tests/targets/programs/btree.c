@@ -227,18 +227,21 @@ int main(int argc, char **argv)
     const size_t bytes = sizeof(struct tree);
     size_t mapped;
     unsigned i;
+    int creates;
     int is_pm;
 
     parse_arguments(argc, argv, bugs);
-    tree = pmem_map_file(arguments.file, bytes, PMEM_FILE_CREATE, 0644, &mapped, &is_pm);
+    creates = !strcmp(arguments.verb, "create");
+    tree = pmem_map_file(arguments.file, creates ? bytes : 0, creates ? PMEM_FILE_CREATE : 0, 0644,
+                         &mapped, &is_pm);
     if (!tree || mapped < bytes) {
         perror(arguments.file);
-        return 2;
+        return strcmp(arguments.verb, "check") ? 2 : 1;
     }
     if (!strcmp(arguments.verb, "check"))
         return tree->next > NODES ? inconsistent("%llu nodes", (unsigned long long)tree->next)
                                   : tree->root && check_node(tree->root - 1, 0, UINT64_MAX, 0);
-    if (!strcmp(arguments.verb, "create"))
+    if (creates)
         pmem_memset_persist(tree, 0, bytes);
     else
         for (i = 0; i < arguments.count && tree->next + 16 < NODES; i++)

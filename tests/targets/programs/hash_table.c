@@ -70,10 +70,10 @@ static void insert(struct table *table, uint64_t key, uint64_t word)
         flush(table, sizeof(table->count));
     if (!has_bug("bucket_unfenced"))
         fence();
+    if (has_bug("count_trusted")) /* before, so that in the cache it is never behind */
+        put(&table->count, table->count + 1);
     if (!has_bug("valid_first"))
         set_valid(bucket, FIRST);
-    if (has_bug("count_trusted"))
-        put(&table->count, table->count + 1);
 }
 
 static void update(struct table *table, uint64_t key, uint64_t word)
@@ -96,14 +96,14 @@ static void update(struct table *table, uint64_t key, uint64_t word)
     set_valid(bucket, other ? SECOND : FIRST);
 }
 
-/* The buckets behind it may belong before it: they are inserted again, then the last copy goes. */
+/* Buckets behind it may belong before it, so only one with nothing behind it goes. */
 static void remove_last(struct table *table, uint64_t key)
 {
     struct bucket *bucket = find(table, key);
     struct bucket *next = &table->buckets[(uint64_t)(bucket - table->buckets + 1) % BUCKETS];
 
     if (next->valid != EMPTY)
-        return; /* only from the end of a run: simple, and enough */
+        return;
     if (has_bug("removed_half")) {
         put(&bucket->versions[0].word, 0);
         put(&bucket->versions[1].word, 0);
@@ -138,7 +138,7 @@ static int check(struct table *table)
             return inconsistent("key %llu cannot be found", (unsigned long long)bucket->key);
         valid++;
     }
-    if (has_bug("count_trusted") && table->count != valid)
+    if (has_bug("count_trusted") && table->count < valid)
         return inconsistent("there are %llu keys, not %llu", (unsigned long long)valid,
                             (unsigned long long)table->count);
     return 0;

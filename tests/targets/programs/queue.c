@@ -162,17 +162,20 @@ int main(int argc, char **argv)
     const size_t bytes = sizeof(struct queue);
     size_t mapped;
     unsigned i;
+    int creates;
     int is_pm;
 
     parse_arguments(argc, argv, bugs);
-    queue = pmem_map_file(arguments.file, bytes, PMEM_FILE_CREATE, 0644, &mapped, &is_pm);
+    creates = !strcmp(arguments.verb, "create");
+    queue = pmem_map_file(arguments.file, creates ? bytes : 0, creates ? PMEM_FILE_CREATE : 0, 0644,
+                          &mapped, &is_pm);
     if (!queue || mapped < bytes) {
         perror(arguments.file);
-        return 2;
+        return strcmp(arguments.verb, "check") ? 2 : 1;
     }
-    if (!strcmp(arguments.verb, "create"))
+    if (creates)
         pmem_memset_persist(queue, 0, bytes);
-    if (strcmp(arguments.verb, "create") && recover())
+    if (!creates && recover())
         return 1;
     if (!strcmp(arguments.verb, "check"))
         return check();
