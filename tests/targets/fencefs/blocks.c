@@ -110,11 +110,6 @@ static int scan_tree(struct fencefs *fs, u64 block, int level)
     return error;
 }
 
-static int level_of(u64 slot)
-{
-    return slot < FENCEFS_DIRECT ? 0 : slot == FENCEFS_INDIRECT ? 1 : 2;
-}
-
 /* At mount: all inodes in use and all blocks they have. Orphans become free. */
 int fencefs_scan(struct fencefs *fs)
 {
