@@ -36,8 +36,10 @@ int fencefs_take_blocks(struct fencefs *fs, u32 count, u64 *blocks)
         if (has_bug(fs, BUG_alloc_race)) {
             /* Nobody shall see what was in them. */
             spin_unlock(&fs->map_lock);
-            for (i = 0; i < count; i++)
+            for (i = 0; i < count; i++) {
                 fencefs_stream_zeros(block_address(fs, blocks[i]), FENCEFS_BLOCK);
+                cpu_relax(); /* an emulator that has CPUs take turns goes on to the next */
+            }
             spin_lock(&fs->map_lock);
         }
         claim_blocks(fs, count, blocks);
@@ -108,11 +110,6 @@ static int scan_tree(struct fencefs *fs, u64 block, int level)
             if (below[i])
                 error = scan_tree(fs, below[i], level - 1);
     return error;
-}
-
-static int level_of(u64 slot)
-{
-    return slot < FENCEFS_DIRECT ? 0 : slot == FENCEFS_INDIRECT ? 1 : 2;
 }
 
 /* At mount: all inodes in use and all blocks they have. Orphans become free. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The variants of fencefs: one wrong code path each. What each breaks, and how, is in bugs.toml. */
+/* The variants of fencefs: one wrong code path each. What each breaks is in fencefs.toml. */
 #ifndef FENCEFS_BUGS_H
 #define FENCEFS_BUGS_H
 

@@ -24,7 +24,6 @@ struct fencefs_doomed {
 };
 
 struct fencefs {
-    struct super_block *sb;
     struct dax_device *dax;
     u64 dax_offset;
     void *pm; /* all of the device */
@@ -73,6 +72,12 @@ static inline void *block_address(struct fencefs *fs, u64 block)
 static inline bool block_valid(const struct fencefs *fs, u64 block)
 {
     return block >= fs->data_block && block < fs->blocks;
+}
+
+/* Of what a word of an inode's block table stands for. */
+static inline int level_of(u64 slot)
+{
+    return slot < FENCEFS_DIRECT ? 0 : slot == FENCEFS_INDIRECT ? 1 : 2;
 }
 
 static inline struct fencefs_inode *pm_inode(struct inode *inode)

@@ -9,6 +9,7 @@
 #include <linux/pagemap.h>
 #include <linux/slab.h>
 #include <linux/uio.h>
+#include <linux/writeback.h>
 
 #include "fencefs.h"
 
@@ -18,6 +19,21 @@
 static u64 blocks_of(loff_t size)
 {
     return DIV_ROUND_UP_ULL(size, FENCEFS_BLOCK);
+}
+
+/*
+ * Under the mapping's lock, before a transaction takes blocks away from the file: what was stored
+ * into them through maps becomes durable, as an msync that comes now has nothing left to flush.
+ * Pages are read-only after it, and no fault gets past the lock.
+ */
+static int write_back(struct inode *inode, u64 first, u64 last)
+{
+    unsigned long index = first;
+
+    if (!xa_find(&inode->i_mapping->i_pages, &index, last, PAGECACHE_TAG_DIRTY))
+        return 0;
+    return filemap_write_and_wait_range(inode->i_mapping, first * FENCEFS_BLOCK,
+                                        (last + 1) * FENCEFS_BLOCK - 1);
 }
 
 /* What is beyond the end of the file in its last block. */
@@ -39,6 +55,7 @@ struct write_plan {
     u64 first; /* block of the file */
     u32 count;
     u64 *blocks;
+    char *bytes; /* of all of them */
 };
 
 /* Bytes [from, to) of the file's block `index` as they are, zeros where it has none. */
@@ -67,33 +84,21 @@ static void fill_block(struct fencefs *fs, u64 block, const char *buffer, size_t
         fencefs_flush(block_address(fs, block), bytes);
 }
 
-static int fill_blocks(struct inode *inode, const struct write_plan *plan, struct iov_iter *from)
+/* What the write leaves of its first and last block is taken when nobody can store into them. */
+static void fill_blocks(struct inode *inode, const struct write_plan *plan)
 {
     struct fencefs *fs = fencefs_of(inode->i_sb);
-    char *buffer = kmalloc(FENCEFS_BLOCK, GFP_KERNEL);
-    loff_t at = plan->start;
-    const loff_t end = plan->start + plan->length;
-    int error = buffer ? 0 : -ENOMEM;
+    const u32 last = plan->count - 1;
+    const u64 rest = (plan->start + plan->length - 1) % FENCEFS_BLOCK + 1;
     u32 i;
 
-    for (i = 0; i < plan->count && !error; i++) {
-        const u64 offset = at % FENCEFS_BLOCK;
-        const size_t part = min_t(u64, FENCEFS_BLOCK - offset, end - at);
-        const u64 rest = offset + part;
-
-        keep_bytes(inode, plan->first + i, buffer, 0, offset);
-        keep_bytes(inode, plan->first + i, buffer, rest, FENCEFS_BLOCK);
-        if (copy_from_iter(buffer + offset, part, from) != part)
-            error = -EFAULT;
-        else
-            fill_block(fs, plan->blocks[i], buffer,
-                       has_bug(fs, BUG_stale_rest) ? rest : FENCEFS_BLOCK);
-        at += part;
-    }
-    kfree(buffer);
+    keep_bytes(inode, plan->first, plan->bytes, 0, plan->start % FENCEFS_BLOCK);
+    keep_bytes(inode, plan->first + last, plan->bytes + last * FENCEFS_BLOCK, rest, FENCEFS_BLOCK);
+    for (i = 0; i < plan->count; i++)
+        fill_block(fs, plan->blocks[i], plan->bytes + i * FENCEFS_BLOCK,
+                   i == last && has_bug(fs, BUG_stale_rest) ? rest : FENCEFS_BLOCK);
     /* Before the journal's lock: who waits for it may go on on another CPU. */
     fencefs_fence();
-    return error;
 }
 
 /* Bytes after the new ones in the last block, once the block is the file's. */
@@ -186,45 +191,71 @@ static ssize_t write_over(struct inode *inode, loff_t start, struct iov_iter *fr
     const u64 block = fencefs_block_at(inode, start / FENCEFS_BLOCK);
     const u64 offset = start % FENCEFS_BLOCK;
     const size_t length = min_t(u64, iov_iter_count(from), FENCEFS_BLOCK - offset);
+    ssize_t result = length;
+    char *buffer;
 
     if (!block || start + length > inode->i_size)
         return 0;
-    /* Its own fence is at its end. */
-    if (_copy_from_iter_flushcache(block_address(fs, block) + offset, length, from) != length)
-        return -EFAULT;
-    return length;
+    buffer = kmalloc(length, GFP_KERNEL);
+    if (!buffer)
+        return -ENOMEM;
+    if (copy_from_iter(buffer, length, from) == length) {
+        fencefs_stream(block_address(fs, block) + offset, buffer, length);
+        fencefs_fence();
+    } else {
+        result = -EFAULT;
+    }
+    kfree(buffer);
+    return result;
+}
+
+/* The new blocks, in the place of the old ones. */
+static int replace_blocks(struct inode *inode, const struct write_plan *plan)
+{
+    struct fencefs *fs = fencefs_of(inode->i_sb);
+    const u64 last = plan->first + plan->count - 1;
+    int error;
+    u32 i;
+
+    filemap_invalidate_lock(inode->i_mapping);
+    error = write_back(inode, plan->first, last);
+    if (error) {
+        for (i = 0; i < plan->count; i++)
+            fencefs_release_block(fs, plan->blocks[i]);
+    } else {
+        /* The old blocks are somebody else's after the commit: nothing may map them then. */
+        truncate_pagecache_range(inode, plan->first * FENCEFS_BLOCK,
+                                 (last + 1) * FENCEFS_BLOCK - 1);
+        fill_blocks(inode, plan);
+        error = make_visible(inode, plan);
+    }
+    filemap_invalidate_unlock(inode->i_mapping);
+    return error;
 }
 
 static ssize_t write_part(struct inode *inode, loff_t start, struct iov_iter *from)
 {
-    struct fencefs *fs = fencefs_of(inode->i_sb);
     struct write_plan plan = {.start = start};
-    int error;
-    u32 i;
+    const u64 offset = start % FENCEFS_BLOCK;
+    int error = -ENOMEM;
 
-    plan.length = min_t(u64, iov_iter_count(from), MAX_WRITE - start % FENCEFS_BLOCK);
+    plan.length = min_t(u64, iov_iter_count(from), MAX_WRITE - offset);
     plan.first = start / FENCEFS_BLOCK;
     plan.count = (start + plan.length - 1) / FENCEFS_BLOCK - plan.first + 1;
     plan.blocks = kmalloc_array(plan.count, sizeof(*plan.blocks), GFP_KERNEL);
-    if (!plan.blocks)
-        return -ENOMEM;
-    error = fencefs_take_blocks(fs, plan.count, plan.blocks);
-    if (error)
+    plan.bytes = kvmalloc_array(plan.count, FENCEFS_BLOCK, GFP_KERNEL);
+    if (!plan.blocks || !plan.bytes)
         goto out;
     /* The source may be a map of this file: no lock that a fault takes is held. */
-    error = fill_blocks(inode, &plan, from);
-    if (error) {
-        for (i = 0; i < plan.count; i++)
-            fencefs_release_block(fs, plan.blocks[i]);
+    error = -EFAULT;
+    if (copy_from_iter(plan.bytes + offset, plan.length, from) != plan.length)
         goto out;
-    }
-    filemap_invalidate_lock(inode->i_mapping);
-    error = make_visible(inode, &plan);
+    error = fencefs_take_blocks(fencefs_of(inode->i_sb), plan.count, plan.blocks);
     if (!error)
-        invalidate_inode_pages2_range(inode->i_mapping, plan.first, plan.first + plan.count - 1);
-    filemap_invalidate_unlock(inode->i_mapping);
+        error = replace_blocks(inode, &plan);
 out:
     kfree(plan.blocks);
+    kvfree(plan.bytes);
     return error ? error : plan.length;
 }
 
@@ -252,8 +283,6 @@ static ssize_t fencefs_write_iter(struct kiocb *iocb, struct iov_iter *from)
     return result;
 }
 
-static ssize_t fencefs_read_iter(struct kiocb *iocb, struct iov_iter *to);
-
 int fencefs_resize(struct inode *inode, loff_t size)
 {
     struct fencefs *fs = fencefs_of(inode->i_sb);
@@ -266,7 +295,7 @@ int fencefs_resize(struct inode *inode, loff_t size)
     filemap_invalidate_lock(inode->i_mapping);
     if (size > old_size)
         clear_rest(inode);
-    error = fencefs_begin(fs);
+    error = write_back(inode, blocks_of(size), FENCEFS_MAX_BLOCKS - 1) ?: fencefs_begin(fs);
     if (error)
         goto out;
     if (size < old_size && has_bug(fs, BUG_truncate_in_two)) {
@@ -403,17 +432,23 @@ static int fencefs_mmap(struct file *file, struct vm_area_struct *vma)
 /* All but stores through maps is durable already. */
 static int fencefs_fsync(struct file *file, loff_t start, loff_t end, int data_only)
 {
-    int error = 0;
-
-    if (!has_bug(fencefs_of(file_inode(file)->i_sb), BUG_msync_nothing))
-        error = file_write_and_wait_range(file, start, end);
-    fencefs_fence();
-    return error;
+    if (has_bug(fencefs_of(file_inode(file)->i_sb), BUG_msync_nothing)) {
+        fencefs_fence();
+        return 0;
+    }
+    return file_write_and_wait_range(file, start, end);
 }
 
 static int write_pages(struct address_space *mapping, struct writeback_control *wbc)
 {
-    return dax_writeback_mapping_range(mapping, fencefs_of(mapping->host->i_sb)->dax, wbc);
+    const int error =
+        dax_writeback_mapping_range(mapping, fencefs_of(mapping->host->i_sb)->dax, wbc);
+
+    /* It only flushes, and only for those who wait. What another thread flushed and has not fenced
+     * here yet was fenced by the lock that it took before the page counted as clean. */
+    if (wbc->sync_mode == WB_SYNC_ALL)
+        fencefs_fence();
+    return error;
 }
 
 const struct address_space_operations fencefs_mapping_operations = {

@@ -77,15 +77,9 @@ private:
 
     bool geometry()
     {
-        const std::uint64_t table =
-            (super().inodes * sizeof(fencefs_inode) + FENCEFS_BLOCK - 1) / FENCEFS_BLOCK;
         if (super().magic != FENCEFS_MAGIC || super().version != FENCEFS_VERSION)
             problem("there is no fencefs here");
-        else if (super().blocks > size_ / FENCEFS_BLOCK || super().inodes > FENCEFS_MAX_INODES ||
-                 super().journal_block != 1 || super().journal_blocks != FENCEFS_JOURNAL_BLOCKS ||
-                 super().table_block != 1 + FENCEFS_JOURNAL_BLOCKS ||
-                 super().data_block != super().table_block + table ||
-                 super().data_block >= super().blocks)
+        else if (!fencefs_fits(&super(), size_))
             problem("the superblock makes no sense");
         else if (super().state != FENCEFS_CLEAN && super().state != FENCEFS_IN_USE)
             problem("the state is %llu", static_cast<unsigned long long>(super().state));
@@ -108,14 +102,15 @@ private:
         const std::uint64_t end = super().blocks * FENCEFS_BLOCK;
         for (std::uint64_t i = 0; i < journal->commit; ++i) {
             const fencefs_record &record = journal->records[i];
-            if (record.where % sizeof(pm_word) != 0 || record.where >= end ||
-                record.where < FENCEFS_BLOCK) {
+            const std::uint64_t where = record.where & ~FENCEFS_ADD;
+            if (where % sizeof(pm_word) != 0 || where >= end || where < FENCEFS_BLOCK) {
                 problem("record %llu of the journal is for %#llx",
                         static_cast<unsigned long long>(i),
                         static_cast<unsigned long long>(record.where));
                 continue;
             }
-            std::memcpy(bytes_ + record.where, &record.value, sizeof(record.value));
+            pm_word &word = *reinterpret_cast<pm_word *>(bytes_ + where);
+            word = (record.where & FENCEFS_ADD) != 0 ? word + record.value : record.value;
         }
     }
 

@@ -122,8 +122,7 @@ void fencefs_evict(struct inode *inode)
     if (READ_ONCE(pi->mode_links) && !fencefs_begin(fs)) {
         for (slot = 0; slot <= FENCEFS_DOUBLE; slot++)
             if (pi->block[slot])
-                fencefs_doom(fs, pi->block[slot],
-                             slot < FENCEFS_DIRECT ? 0 : slot - FENCEFS_DIRECT + 1);
+                fencefs_doom(fs, pi->block[slot], level_of(slot));
         fencefs_log(fs, &pi->mode_links, 0);
         fencefs_commit(fs);
     }

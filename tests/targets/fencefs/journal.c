@@ -9,12 +9,9 @@
 
 #include "fencefs.h"
 
-/* A record of recovery_adds has the difference of two link counts. */
-#define ADD 1ull
-
 static pm_word *record_word(struct fencefs *fs, u64 where)
 {
-    return fs->pm + (where & ~ADD);
+    return fs->pm + (where & ~FENCEFS_ADD);
 }
 
 int fencefs_journal_make(struct fencefs *fs)
@@ -83,7 +80,7 @@ void fencefs_log_links(struct inode *inode, u32 links)
     struct fencefs_inode *pi = pm_inode(inode);
 
     if (has_bug(fs, BUG_recovery_adds) && READ_ONCE(pi->mode_links)) {
-        add_record(fs, ((void *)&pi->mode_links - fs->pm) | ADD,
+        add_record(fs, ((void *)&pi->mode_links - fs->pm) | FENCEFS_ADD,
                    ((u64)links << 32) - (READ_ONCE(pi->mode_links) >> 32 << 32));
         return;
     }
@@ -156,7 +153,7 @@ static void apply_record(struct fencefs *fs, const struct fencefs_record *record
 {
     pm_word *word = record_word(fs, record->where);
 
-    WRITE_ONCE(*word, record->where & ADD ? *word + record->value : record->value);
+    WRITE_ONCE(*word, record->where & FENCEFS_ADD ? *word + record->value : record->value);
 }
 
 /* Records are in the order of their places: each line is flushed once. */
@@ -253,7 +250,7 @@ int fencefs_replay(struct fencefs *fs)
         return -EUCLEAN;
     fs->replaying = true;
     for (i = 0; i < count;) {
-        const u64 where = records[i].where & ~ADD;
+        const u64 where = records[i].where & ~FENCEFS_ADD;
 
         if (where % sizeof(pm_word) || where >= fs->blocks * FENCEFS_BLOCK)
             return -EUCLEAN;

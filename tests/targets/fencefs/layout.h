@@ -43,6 +43,9 @@ struct fencefs_super {
     pm_word unused[7];
 };
 
+/* In a record's `where`: the value is what to add. Only the variant recovery_adds has such. */
+#define FENCEFS_ADD 1ull
+
 /* `where` is the byte offset of a word from the superblock. */
 struct fencefs_record {
     pm_word where;
@@ -87,5 +90,20 @@ struct fencefs_entry {
 };
 
 #define FENCEFS_ENTRIES (FENCEFS_BLOCK / sizeof(struct fencefs_entry))
+
+static inline pm_word fencefs_table_blocks(pm_word inodes)
+{
+    return (inodes * sizeof(struct fencefs_inode) + FENCEFS_BLOCK - 1) / FENCEFS_BLOCK;
+}
+
+/* Can what the superblock says be, on a device of so many bytes? */
+static inline int fencefs_fits(const struct fencefs_super *super, pm_word bytes)
+{
+    return super->blocks <= bytes / FENCEFS_BLOCK && super->inodes <= FENCEFS_MAX_INODES &&
+           super->journal_block == 1 && super->journal_blocks == FENCEFS_JOURNAL_BLOCKS &&
+           super->table_block == 1 + FENCEFS_JOURNAL_BLOCKS &&
+           super->data_block == super->table_block + fencefs_table_blocks(super->inodes) &&
+           super->data_block < super->blocks;
+}
 
 #endif

@@ -39,9 +39,7 @@ static int make(int file, uint64_t offset, uint64_t blocks)
     super.inodes = at_least(64, blocks / 8);
     if (super.inodes > FENCEFS_MAX_INODES)
         super.inodes = FENCEFS_MAX_INODES;
-    super.data_block =
-        super.table_block +
-        (super.inodes * sizeof(struct fencefs_inode) + FENCEFS_BLOCK - 1) / FENCEFS_BLOCK;
+    super.data_block = super.table_block + fencefs_table_blocks(super.inodes);
     if (super.data_block + 16 > blocks) {
         fprintf(stderr, "mkfs.fencefs: %llu blocks are too few\n", (unsigned long long)blocks);
         return 0;

@@ -4,7 +4,7 @@
 
 #include "fencefs.h"
 
-static int may_replace(struct inode *source, struct inode *target)
+static int may_replace(struct inode *target)
 {
     return target && S_ISDIR(target->i_mode) && !fencefs_is_empty(target) ? -ENOTEMPTY : 0;
 }
@@ -92,7 +92,7 @@ int fencefs_rename(struct user_namespace *users, struct inode *from, struct dent
         return -EINVAL;
     if (!entry)
         return -ENOENT;
-    error = may_replace(source, target);
+    error = may_replace(target);
     if (!error)
         error = fencefs_begin(fs);
     if (error)

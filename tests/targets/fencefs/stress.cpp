@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Random operations on a file system, against a model in memory: stress DIRECTORY PROGRESS SEED
-// OPERATIONS. Two threads have a directory each. Before and after each operation a thread writes to
-// PROGRESS, a device that outlives the machine, how many it has begun and done. After a crash the
-// same command goes on: it makes the model again up to there (the operations depend on the seed
-// alone), finds the tree as it was before or after the operation that was under way, and exits with
-// 1 if it is neither.
+// Random operations on a file system, stores through maps among them, against a model in memory:
+// stress DIRECTORY PROGRESS SEED OPERATIONS. Two threads have a directory each. Before and after
+// each operation a thread writes to PROGRESS, a device that outlives the machine, how many it has
+// begun and done. After a crash the same command goes on: it makes the model again up to there (the
+// operations depend on the seed alone), finds the tree as it was before or after the operation that
+// was under way, and exits with 1 if it is neither.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -17,6 +17,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,7 +25,9 @@ namespace {
 
 constexpr int kThreads = 2;
 constexpr std::size_t kBlock = 4096;
-constexpr unsigned kMostNodes = 150; // of a thread; with files of 110,000 bytes they fit
+constexpr unsigned kMostNodes = 150;         // of a thread; with files of 110,000 bytes they fit
+constexpr std::size_t kMapBytes = 112 << 10; // of a file, however long it is now
+constexpr std::size_t kMostMaps = 8;         // of a thread
 
 struct Node {
     enum Kind { file, directory, link } kind = file;
@@ -73,8 +76,10 @@ public:
             what < 30 ? remove_directory(place) : move(place);
         else if (place.node->kind == Node::link)
             what < 60 ? unlink(place) : move(place);
-        else if (what < 45)
+        else if (what < 30)
             write(place);
+        else if (what < 45)
+            store(place);
         else if (what < 60)
             truncate(place);
         else if (what < 75)
@@ -145,6 +150,44 @@ private:
         if (contents.size() < offset + bytes.size())
             contents.resize(offset + bytes.size());
         contents.replace(offset, bytes.size(), bytes);
+    }
+
+    // Through a map that stays from operation to operation: what writes and truncates do to the
+    // file in between must show in it. One aligned word, so that a crash leaves all of it or none.
+    void store(const Place &place)
+    {
+        std::string &contents = place.node->contents;
+        const std::size_t words = contents.size() / sizeof(std::uint64_t);
+        if (words == 0)
+            return;
+        const std::size_t offset = below(static_cast<unsigned>(words)) * sizeof(std::uint64_t);
+        const std::uint64_t value = random_();
+        const bool sync = below(2) == 0;
+        if (real_) {
+            char *map = map_of(place);
+            if (std::memcmp(map + offset, contents.data() + offset, sizeof(value)) != 0)
+                stop("a map of " + place.full() + " has other bytes at " + std::to_string(offset));
+            *reinterpret_cast<volatile std::uint64_t *>(map + offset) = value;
+            require(!sync || ::msync(map + offset / kBlock * kBlock, kBlock, MS_SYNC) == 0,
+                    "msync " + place.full());
+        }
+        std::memcpy(contents.data() + offset, &value, sizeof(value));
+    }
+
+    char *map_of(const Place &place)
+    {
+        if (const auto found = maps_.find(place.node); found != maps_.end())
+            return found->second;
+        if (maps_.size() == kMostMaps) {
+            ::munmap(maps_.begin()->second, kMapBytes);
+            maps_.erase(maps_.begin());
+        }
+        const int file = ::open(place.full().c_str(), O_RDWR);
+        require(file >= 0, "open " + place.full());
+        void *map = ::mmap(nullptr, kMapBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+        require(map != MAP_FAILED, "mmap " + place.full());
+        ::close(file);
+        return maps_[place.node] = static_cast<char *>(map);
     }
 
     void truncate(const Place &place)
@@ -272,6 +315,7 @@ private:
         root->kind = Node::directory;
         return root;
     }();
+    std::map<NodePointer, char *> maps_ = {}; // also of files that have no name any more
     unsigned nodes_ = 0;
     bool real_ = false;
 };

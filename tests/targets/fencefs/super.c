@@ -60,19 +60,12 @@ static int find_pm(struct fencefs *fs, struct super_block *sb)
 static int read_super(struct fencefs *fs, struct super_block *sb)
 {
     const struct fencefs_super *super = fs->super;
-    const u64 table_blocks =
-        DIV_ROUND_UP(super->inodes * sizeof(struct fencefs_inode), FENCEFS_BLOCK);
 
     if (super->magic != FENCEFS_MAGIC || super->version != FENCEFS_VERSION) {
         pr_err("fencefs: there is none on %s\n", sb->s_id);
         return -EINVAL;
     }
-    if (super->blocks > bdev_nr_bytes(sb->s_bdev) / FENCEFS_BLOCK ||
-        super->inodes > FENCEFS_MAX_INODES || super->journal_block != 1 ||
-        super->journal_blocks != FENCEFS_JOURNAL_BLOCKS ||
-        super->table_block != 1 + FENCEFS_JOURNAL_BLOCKS ||
-        super->data_block != super->table_block + table_blocks ||
-        super->data_block >= super->blocks)
+    if (!fencefs_fits(super, bdev_nr_bytes(sb->s_bdev)))
         return -EUCLEAN;
     fs->blocks = super->blocks;
     fs->inodes = super->inodes;
@@ -152,7 +145,6 @@ static int fill_super(struct super_block *sb, struct fs_context *context)
 
     if (!fs)
         return -ENOMEM;
-    fs->sb = sb;
     fs->bug = (enum fencefs_bug)(unsigned long)context->fs_private;
     spin_lock_init(&fs->map_lock);
     sb->s_fs_info = fs;

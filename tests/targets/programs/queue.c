@@ -34,7 +34,7 @@ static void save(const uint64_t *word)
     log_word(&queue->log[saved_count++], (uint64_t)(word - (const uint64_t *)queue) + 1, *word);
 }
 
-/* Old values first, their number with them; then the word that makes them count. */
+/* Old values first; then their number, the word that makes them count. */
 static void close_log(void)
 {
     if (has_bug("log_valid_first"))
