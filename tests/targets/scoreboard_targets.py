@@ -126,6 +126,7 @@ mkfs_options = ["-O", "^has_journal"]
 script = {quoted(WRITE_FILE.format("/mnt/pm/pool") + example["setup"])}
 [workload]
 kind = "script"
+system_calls = true
 text = {quoted(example["run"])}
 [test]
 oracles = ["program"]
