@@ -123,6 +123,7 @@ TEST(TestRun, StopsWhenItHasFoundEnough)
 
     // What was found before counts.
     const std::uint64_t tested = report.tested;
+    options.restart = false;
     report = run(judge, options);
     EXPECT_EQ(report.stop, TestStop::bugs);
     EXPECT_EQ(report.tested, 0u);
