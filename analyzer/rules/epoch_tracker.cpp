@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::size_t kMostWrites = 1 << 20;
 constexpr std::uint64_t kMostStatements = 3;
+constexpr std::uint64_t kMostPm = 1ull << 44; // no PM is larger: saved bytes, not an entry
 
 bool any_matches(const std::vector<std::string> &globs, const std::string &text)
 {
@@ -176,13 +177,14 @@ void EpochTracker::note_log_entry(OpenTransaction &open, std::uint64_t seq, cons
             open.entry_size = word;
             open.entry_words |= kSize;
         }
-        if (open.entry_words == (kTag | kOffset | kSize) && open.epoch.log.size() < kMostWrites) {
-            open.epoch.log.push_back({open.entry_offset,
-                                      entry.bytes != 0 ? entry.bytes : open.entry_size,
-                                      event.first_line(),
-                                      {seq, event.site, event.stack}});
-            open.entry_words = 0;
-        }
+        if (open.entry_words != (kTag | kOffset | kSize))
+            continue;
+        open.entry_words = 0;
+        const std::uint64_t size = entry.bytes != 0 ? entry.bytes : open.entry_size;
+        if (size != 0 && size < kMostPm && open.entry_offset < kMostPm &&
+            open.epoch.log.size() < kMostWrites)
+            open.epoch.log.push_back(
+                {open.entry_offset, size, event.first_line(), {seq, event.site, event.stack}});
     }
 }
 
