@@ -79,7 +79,7 @@ void run(Context &context, RunOptions options)
     if (goes_on(context, options)) {
         document["record"] = json::parse(read_file(files.summary()), nullptr, false);
         if (!as_json)
-            fmt::print("recorded   before, from the same spec\n");
+            fmt::print("recorded   before; the same would be recorded now\n");
     } else {
         const record::RecordResult result = record_workload(context, options.record);
         workload_finished = result.end == record::WorkloadEnd::finished;

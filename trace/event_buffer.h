@@ -11,11 +11,11 @@
 
 namespace fencepost::trace {
 
-// What a marker carries beyond its event. Which fields mean what: schema.sql, table `marker`.
 // What a note begins with that tells what a process has mapped: arguments are address, bytes and
 // offset in the file that the rest of the text names.
 inline constexpr std::string_view kMapNote = "map ";
 
+// What a marker carries beyond its event. Which fields mean what: schema.sql, table `marker`.
 struct Marker {
     std::int64_t number = 0;
     std::int64_t result = 0;

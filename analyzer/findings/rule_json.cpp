@@ -57,7 +57,6 @@ json to_json(const RuleFinding &finding)
     return result;
 }
 
-// Code hosts show a place only where there is a file; the function is there in any case.
 // RFC 3986: absolute paths as file URIs, others relative to whatever the reader takes for the root.
 std::string uri_of(const std::string &path)
 {
@@ -71,6 +70,7 @@ std::string uri_of(const std::string &path)
     return uri;
 }
 
+// Code hosts show a place only where there is a file; the function is there in any case.
 json sarif_location(const CodePlace &code, const std::string &message)
 {
     json location = {{"logicalLocations",

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <thread>
 
 #include "tests/guest/recorded_run.h"
 #include "tests/guest/world.h"
@@ -80,6 +81,31 @@ std::string budget(const char *text, bool met)
     return fmt::format("  (budget {}: {})", text, met ? "met" : "NOT met");
 }
 
+// Rounds that so many threads, which share nothing, do in a second or two: no workers gain more.
+double busy_loops(unsigned threads)
+{
+    std::atomic<bool> over = false;
+    std::vector<std::uint64_t> rounds(threads * 64); // a line apart and more
+    std::vector<std::thread> busy;
+    for (unsigned i = 0; i < threads; ++i)
+        busy.emplace_back([&over, &mine = rounds[i * 64]] {
+            std::uint64_t value = 1;
+            while (!over.load(std::memory_order_relaxed)) {
+                for (int step = 0; step < 1000; ++step)
+                    value = value * 6364136223846793005u + 1442695040888963407u;
+                mine += value != 0;
+            }
+        });
+    std::this_thread::sleep_for(std::chrono::seconds(2));
+    over = true;
+    for (std::thread &each : busy)
+        each.join();
+    double all = 0;
+    for (const std::uint64_t each : rounds)
+        all += static_cast<double>(each);
+    return all;
+}
+
 void run(const Effort &effort)
 {
     RecordedRun recorded(kSmallSpec);
@@ -107,6 +133,8 @@ void run(const Effort &effort)
     row("warm guests, two workers", rate(two), "images/s");
     row("two workers against one", rate(two) / rate(one),
         "×" + budget("≥ 1.7×", rate(two) / rate(one) >= 1.7));
+    const double alone = busy_loops(1);
+    row("  what this machine gives two busy loops", busy_loops(2) / alone, "× of one");
     if (effort.many == 0)
         return;
     std::uint64_t early = 0;
