@@ -255,6 +255,7 @@ json report_json(const test::TestReport &report)
             {"generated", report.walk.generated},
             {"seconds", report.seconds},
             {"judge_seconds", report.judge_seconds},
+            {"guest_seconds", report.guest_seconds},
             {"oracle_seconds", report.oracle_seconds},
             {"restore_seconds", report.restore_seconds},
             {"patch_seconds", report.patch_seconds},

@@ -211,6 +211,7 @@ void TestWalk::settle(const guest::Outcome &outcome)
     ++report_.verdicts[to_string(verdict)];
     report_.confirmed += outcome.confirmed && !outcome.disagreed;
     report_.judge_seconds += outcome.judge_seconds;
+    report_.guest_seconds += outcome.judgement.guest_seconds;
     report_.oracle_seconds += outcome.judgement.oracle_seconds;
     report_.restore_seconds += outcome.restore_seconds;
     report_.patch_seconds += outcome.patch_seconds;

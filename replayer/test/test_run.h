@@ -51,7 +51,8 @@ struct TestReport {
     std::uint64_t known = 0; // states whose image had its verdict already
     double seconds = 0;
     double judge_seconds = 0;  // of all workers: in guests and oracles
-    double oracle_seconds = 0; // the programs on the host among it
+    double guest_seconds = 0;  // of the judgements that count, among it: in requests to guests
+    double oracle_seconds = 0; // likewise: in programs on the host
     double restore_seconds = 0;
     double patch_seconds = 0;
     guest::WorkerCounts workers;
