@@ -114,6 +114,7 @@ private:
                               {"seq", state.point.seq},
                               {"epoch", state.point.epoch},
                               {"failure_point", state.point.failure_point},
+                              {"returned", state.point.returned},
                               {"image", added.image},
                               {"identity", identity.hex()},
                               {"new", added.is_new},

@@ -128,6 +128,9 @@ void run_test_verb(Context &context, const TestOptions &options)
 void add_test_arguments(CLI::App &verb, TestArguments &arguments)
 {
     add_walk_arguments(verb, arguments.walk);
+    verb.get_option("--strategy")
+        ->each([&arguments](const std::string &) { arguments.strategy_given = true; })
+        ->default_str(fmt::format("{}; with sync semantics returns too", kDefaultTestStrategy));
     verb.add_option("--oracle", arguments.oracles,
                     "Who judges, joined by commas; default: what the spec says")
         ->delimiter(',');
@@ -206,6 +209,8 @@ test::TestReport run_test(const Context &context, const record::RunFiles &files,
                                                                      .oracles = arguments.oracles,
                                                                      .cache = cache,
                                                                      .progress = say});
+    if (!arguments.strategy_given && judge->one_tree_after_return())
+        options.walk.strategies = states::parse_strategies(kDefaultExactStrategy);
     const test::TestGuest guest(cache, arguments.backend, inputs.config,
                                 parse_accelerator(arguments.accelerator), say);
     ProgressLine line(context);

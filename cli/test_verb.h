@@ -13,12 +13,16 @@
 
 namespace fencepost::cli {
 
-// Each crash point's two ends, program order, and a few states in between: some minutes for a workload of
-// a few hundred fences. docs/explanation/testing.md says what others cost.
+// Each crash point's two ends, program order, and a few states in between: some minutes for a
+// workload of a few hundred fences. docs/explanation/testing.md says what others cost.
 inline constexpr const char *kDefaultTestStrategy = "prefix,none-all,random:4";
+// Where one tree is legal after each operation: it must be there with all that was written by then,
+// or the recording, the oracle or the file system is wrong, whatever a crash does.
+inline constexpr const char *kDefaultExactStrategy = "returns,prefix,none-all,random:4";
 
 struct TestArguments {
     WalkArguments walk = {.strategy = kDefaultTestStrategy};
+    bool strategy_given = false;
     std::vector<std::string> oracles = {};
     unsigned jobs = 0; // 0: one for each CPU
     std::uint64_t limit = UINT64_MAX;
@@ -36,7 +40,8 @@ void check_test_arguments(const TestArguments &arguments);
 // Whether what judges suits what the spec records.
 void check_oracles(const record::Spec &spec, const TestArguments &arguments);
 
-test::TestReport run_test(const Context &context, const record::RunFiles &files, const TestArguments &arguments);
+test::TestReport run_test(const Context &context, const record::RunFiles &files,
+                          const TestArguments &arguments);
 void print_report(const test::TestReport &report, const record::RunFiles &files);
 nlohmann::json report_json(const test::TestReport &report);
 // 1: bugs; 4: none, but not everything could be judged.

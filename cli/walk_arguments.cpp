@@ -28,7 +28,7 @@ void add_walk_arguments(CLI::App &verb, WalkArguments &arguments)
                     "instructions too)")
         ->capture_default_str();
     verb.add_option("--strategy", arguments.strategy,
-                    "States to generate, joined by commas: prefix, none-all, subsets:K, "
+                    "States to generate, joined by commas: prefix, none-all, returns, subsets:K, "
                     "exhaustive:CAP, random:N, "
                     "all, accumulate, accumulate-reverse, count, or a pmreorder engine")
         ->capture_default_str();

@@ -51,6 +51,7 @@ public:
 
     void prepare(guest::Guest &guest) override;
     std::uint64_t expectation(std::uint64_t crash_seq) const override;
+    bool one_tree_after_return() const override;
     Judgement judge(const Subject &subject) override;
 
 private:
@@ -121,6 +122,13 @@ std::uint64_t ImageJudge::expectation(std::uint64_t crash_seq) const
                  (std::uint64_t(window.returned) << 32 | window.begun) + 1;
     }
     return result;
+}
+
+bool ImageJudge::one_tree_after_return() const
+{
+    return std::any_of(
+        choice_.trees.begin(), choice_.trees.end(),
+        [](const TreeOracle &oracle) { return oracle.rules.semantics == Semantics::sync; });
 }
 
 Judgement ImageJudge::judge(const Subject &subject)

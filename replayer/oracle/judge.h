@@ -68,6 +68,9 @@ public:
     // What a workload has promised changes with its operations, and with it what an image may hold.
     virtual std::uint64_t expectation(std::uint64_t /*crash_seq*/) const { return 0; }
 
+    // Whether all that was written when an operation has returned can recover to one tree only.
+    virtual bool one_tree_after_return() const { return false; }
+
     // Leaves the guest ready for another image, or throws: guest::GuestLost when the guest is gone
     // (the pool turns that into a verdict), others for trouble that is not the image's.
     virtual Judgement judge(const Subject &subject) = 0;

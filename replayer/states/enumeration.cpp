@@ -60,6 +60,7 @@ bool Enumeration::run(const Strategy &strategy)
     case StrategyKind::all:
         return emit_({.base = Base::all});
     case StrategyKind::prefix:
+    case StrategyKind::returns:
         return true;
     case StrategyKind::subsets:
         for (const Base base : {Base::none, Base::all})

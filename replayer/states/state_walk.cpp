@@ -12,6 +12,23 @@ namespace fencepost::states {
 using trace::Event;
 using trace::EventKind;
 
+namespace {
+
+bool ends_operation(const Event &event)
+{
+    return event.kind == EventKind::marker &&
+           (event.marker_kind() == trace::MarkerKind::op_end ||
+            event.marker_kind() == trace::MarkerKind::syscall_exit);
+}
+
+// Strategies that ask for one state, at crash points of their own.
+bool at_own_points(StrategyKind kind)
+{
+    return kind == StrategyKind::prefix || kind == StrategyKind::returns;
+}
+
+} // namespace
+
 std::uint64_t level_of(const State &state, std::uint32_t item)
 {
     const std::span<const ItemLevel> exceptions = state.levels.exceptions;
@@ -48,7 +65,7 @@ StateWalk::StateWalk(const trace::TraceReader &reader, WalkOptions options)
                               [](const Strategy &strategy) {
                                   return strategy.kind != StrategyKind::none_all &&
                                          strategy.kind != StrategyKind::all &&
-                                         strategy.kind != StrategyKind::prefix;
+                                         !at_own_points(strategy.kind);
                               })),
       trace_(reader.recording().event_digest.substr(0, 8)),
       model_(model::make_model(options_.model, options_.fences)), failure_points_(options_.fences),
@@ -92,9 +109,11 @@ StateId StateWalk::id_of(const State &state) const
 WalkReport StateWalk::run(StateListener &listener)
 {
     const bool prefix = wants(StrategyKind::prefix);
+    const bool returns = wants(StrategyKind::returns);
     const std::uint64_t end = std::min(options_.window.last_seq, reader_.event_count());
     trace::EventScan scan = reader_.scan();
     bool going = true;
+    bool returned = false;
     while (going && report_.events < end && scan.next()) {
         throw_if_interrupted();
         const std::span<const Event> events = scan.events();
@@ -104,8 +123,9 @@ WalkReport StateWalk::run(StateListener &listener)
             const bool failure_point = prefix && failure_points_.see(event);
             const bool boundary = model_->raises_guarantee(event);
             const std::uint64_t seq = scan.first_seq() + i;
-            if ((boundary || failure_point) && options_.window.contains(seq, epoch_))
-                going = visit({seq, epoch_, boundary, failure_point}, listener);
+            if ((boundary || failure_point || returned) && options_.window.contains(seq, epoch_))
+                going = visit({seq, epoch_, boundary, failure_point, returned}, listener);
+            returned = returns && ends_operation(event);
             epoch_ += boundary;
             going = going && epoch_ <= options_.window.last_epoch;
             if (going)
@@ -113,7 +133,7 @@ WalkReport StateWalk::run(StateListener &listener)
         }
     }
     if (going && options_.window.contains(end, epoch_))
-        going = visit({end, epoch_, true, false}, listener);
+        going = visit({end, epoch_, true, false, returned}, listener);
     if (skipping_ && !report_.stopped)
         fail(ErrorKind::usage, "these strategies do not come by the state {}",
              text_of(*options_.after));
@@ -132,7 +152,7 @@ void StateWalk::run_to(const StateId &id, StateListener &listener)
                 step(seq, event, wide_values, listener);
             });
     table_.build(model_->in_flight(), options_.grouping);
-    const CrashPoint point = {id.seq, epoch_, false, false};
+    const CrashPoint point = {.seq = id.seq, .epoch = epoch_};
     listener.crash_point(point, &table_, model_->in_flight());
     Enumeration enumeration(table_, id.seq, options_.seed, [&](const ChosenLevels &levels) {
         listener.state({point, &table_, levels, StrategyKind::all});
@@ -185,8 +205,8 @@ bool StateWalk::visit(const CrashPoint &point, StateListener &listener)
     for (const Strategy &strategy : options_.strategies) {
         if (!past || !going)
             break;
-        if (strategy.kind == StrategyKind::prefix) {
-            if (point.failure_point)
+        if (at_own_points(strategy.kind)) {
+            if (strategy.kind == StrategyKind::prefix ? point.failure_point : point.returned)
                 going = offer(point, {.base = Base::all}, strategy.kind, listener);
         } else if (point.boundary) {
             Enumeration enumeration(table_, point.seq, options_.seed,

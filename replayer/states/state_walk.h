@@ -27,6 +27,7 @@ struct CrashPoint {
     std::uint64_t epoch = 0;    // how many epochs ended before
     bool boundary = false;      // the event ends an epoch, or the trace or window ends here
     bool failure_point = false; // see FailurePoints; only when `prefix` asks
+    bool returned = false;      // the event before it ends an operation; only when `returns` asks
 };
 
 // Borrowed: good until the next state.

@@ -23,6 +23,7 @@ constexpr Name kNames[] = {
     {"none-all", StrategyKind::none_all, Number::none},
     {"all", StrategyKind::all, Number::none},
     {"prefix", StrategyKind::prefix, Number::none},
+    {"returns", StrategyKind::returns, Number::none},
     {"subsets", StrategyKind::subsets, Number::needed},
     {"exhaustive", StrategyKind::exhaustive, Number::optional, kDefaultCap},
     {"random", StrategyKind::random, Number::needed},
@@ -60,9 +61,8 @@ Strategy parse_one(std::string_view word)
         return {known.kind, number};
     }
     fail(ErrorKind::usage,
-         "there is no strategy '{}'; there are none-all, prefix, subsets:K, exhaustive:CAP, "
-         "random:N, all, "
-         "accumulate, accumulate-reverse, and count",
+         "there is no strategy '{}'; there are none-all, prefix, returns, subsets:K, "
+         "exhaustive:CAP, random:N, all, accumulate, accumulate-reverse, and count",
          name);
 }
 

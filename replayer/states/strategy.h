@@ -13,6 +13,7 @@ enum class StrategyKind : std::uint8_t {
     none_all,           // what is guaranteed; everything written
     all,                // everything written
     prefix,             // everything written, at each distinct failure point
+    returns,            // everything written, each time an operation or system call has returned
     subsets,            // up to `number` items away from none, and from all
     exhaustive,         // every state, up to `number` a crash point
     random,             // `number` states a crash point

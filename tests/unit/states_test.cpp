@@ -97,6 +97,26 @@ TEST_F(States, NoneAndAllAtEachBoundaryAndTheEnd)
     EXPECT_EQ(ids(made(kTwoLines), "count"), List{});
 }
 
+// Behind the marker that ends it, also where that is no boundary or the last event.
+TEST_F(States, EverythingWrittenWhenAnOperationHasReturned)
+{
+    const trace::TraceReader reader = made(R"(
+op_begin 1 "first"
+store pmem0+0x40 8 = 1 @a
+op_end 1
+store pmem0+0x40 8 = 2 @b
+flush clwb pmem0+0x40 @b
+syscall_exit 1 = 0
+fence sfence @b
+store pmem0+0x80 8 = 3 @c
+op_end 2
+)");
+    EXPECT_EQ(ids(reader, "returns"), (List{"aea-3-a", "aea-6-a", "aea-9-a"}));
+    EXPECT_EQ(ids(reader, "returns,none-all"),
+              (List{"aea-3-a", "aea-6-a", "aea-6-n", "aea-9-a", "aea-9-n"}));
+    EXPECT_EQ(ids(reader, "returns", {.window = {.last_seq = 5}}), List{"aea-3-a"});
+}
+
 TEST_F(States, SubsetsChangeUpToKItemsToEveryLevel)
 {
     const WalkOptions first = {.window = {.last_seq = 4}};
