@@ -29,7 +29,7 @@ struct RunOptions {
 
 // A run that was stopped after its recording goes on with it, if the same would be recorded now.
 // How it is judged may have changed: then that is what counts.
-bool goes_on(const Context &context, RunOptions &options)
+bool goes_on(const Context &context, const RunOptions &options)
 {
     const record::RunFiles files = {options.record.run};
     std::error_code error;
@@ -44,9 +44,11 @@ bool goes_on(const Context &context, RunOptions &options)
             "{} holds a recording of something else: the spec, a file that it names or the options "
             "have changed; --force replaces it",
             files.directory.string());
+    const FileLock lock = record::lock_run(files);
+    // Verdicts first: whenever this is cut off, those that are there go with the inputs.
     if (then.test != now.test) {
         progress(context, "[test] of the spec has changed: earlier verdicts do not count");
-        options.test.restart = true;
+        test::forget_results(files);
     }
     save_inputs(files, now);
     return true;
@@ -59,6 +61,12 @@ void title(const Context &context, const char *text)
     std::fflush(stdout);
 }
 
+bool workload_finished(const json &recording)
+{
+    return recording.is_object() &&
+           recording.value("end", "") == to_string(record::WorkloadEnd::finished);
+}
+
 bool has_bug(const findings::RuleReport &report)
 {
     return std::any_of(report.findings.begin(), report.findings.end(),
@@ -67,14 +75,13 @@ bool has_bug(const findings::RuleReport &report)
                        });
 }
 
-void run(Context &context, RunOptions options)
+void run(Context &context, const RunOptions &options)
 {
     check_test_arguments(options.test);
     check_oracles(load_spec_of(options.record), options.test);
     const bool as_json = context.settings.json;
     const record::RunFiles files = {options.record.run};
     json document = json::object();
-    bool workload_finished = true;
     title(context, "record");
     if (goes_on(context, options)) {
         document["record"] = json::parse(read_file(files.summary()), nullptr, false);
@@ -82,7 +89,6 @@ void run(Context &context, RunOptions options)
             fmt::print("recorded   before; the same would be recorded now\n");
     } else {
         const record::RecordResult result = record_workload(context, options.record);
-        workload_finished = result.end == record::WorkloadEnd::finished;
         document["record"] = summary(files, result);
         if (!as_json)
             print_recording(files, result);
@@ -106,9 +112,9 @@ void run(Context &context, RunOptions options)
         print_json(document);
     else
         print_report(report, files);
-    context.exit_code = exit_code_of(report);
-    if (context.exit_code == 0 && (!workload_finished || has_bug(rules)))
-        context.exit_code = 1;
+    context.exit_code = has_bug(rules) || !workload_finished(document["record"])
+                            ? 1
+                            : exit_code_of(report);
 }
 
 } // namespace

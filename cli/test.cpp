@@ -2,7 +2,10 @@
 // `fencepost test`: the crash states of a run, in guests, before oracles.
 #include "cli/test_verb.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <thread>
 
 #include <fmt/format.h>
@@ -133,7 +136,8 @@ void add_test_arguments(CLI::App &verb, TestArguments &arguments)
         ->default_str(fmt::format("{}; with sync semantics returns too", kDefaultTestStrategy));
     verb.add_option("--oracle", arguments.oracles,
                     "Who judges, joined by commas; default: what the spec says")
-        ->delimiter(',');
+        ->delimiter(',')
+        ->allow_extra_args(false);
     verb.add_option("--jobs", arguments.jobs, "Guests at work at once; 0: one for each CPU")
         ->check(CLI::Range(0u, 256u))
         ->capture_default_str();
@@ -150,6 +154,11 @@ void add_test_arguments(CLI::App &verb, TestArguments &arguments)
                     "Percent of the passes that a freshly restored guest judges too, as it does "
                     "every failure")
         ->check(CLI::Range(0.0, 100.0))
+        ->check([](const std::string &text) { // NaN, which a range lets pass
+            return std::isnan(std::strtod(text.c_str(), nullptr))
+                       ? fmt::format("Value {} not in range 0 to 100", text)
+                       : std::string();
+        })
         ->capture_default_str();
     verb.add_flag("--restart", arguments.restart,
                   "Forgets earlier verdicts and findings of the run");
@@ -165,6 +174,8 @@ void check_test_arguments(const TestArguments &arguments)
         fail(ErrorKind::usage, "--bugs 0 would test nothing");
     if (walk_options(arguments.walk).strategies.empty())
         fail(ErrorKind::usage, "the strategy '{}' would test nothing", arguments.walk.strategy);
+    if (!arguments.walk.window.empty())
+        states::check_window(arguments.walk.window);
     if (!arguments.duration.empty())
         parse_duration(arguments.duration);
     parse_accelerator(arguments.accelerator);
@@ -182,10 +193,7 @@ test::TestReport run_test(const Context &context, const record::RunFiles &files,
                           const TestArguments &arguments)
 {
     const auto say = [&](const std::string &line) { progress(context, line); };
-    const std::optional<FileLock> lock = FileLock::try_acquire(files.lock());
-    if (!lock)
-        fail(ErrorKind::usage, "{} is being recorded or tested by another process",
-             files.directory.string());
+    const FileLock lock = record::lock_run(files);
     test::TestOptions options;
     {
         const trace::TraceReader reader(files.trace());
@@ -202,7 +210,10 @@ test::TestReport run_test(const Context &context, const record::RunFiles &files,
     options.confirm = arguments.confirm / 100;
     options.restart = arguments.restart;
     options.always_fresh = arguments.fresh;
-    options.oracles = fmt::format("{}", fmt::join(arguments.oracles, ","));
+    std::vector<std::string> oracles =
+        arguments.oracles.empty() ? inputs.test.oracles : arguments.oracles;
+    std::sort(oracles.begin(), oracles.end());
+    options.oracles = fmt::format("{}", fmt::join(oracles, ","));
     const std::filesystem::path cache = cache_directory();
     const std::unique_ptr<oracle::Judge> judge = oracle::make_judge({.run = files,
                                                                      .inputs = inputs,

@@ -104,6 +104,14 @@ RunFiles open_run(const fs::path &path)
     return files;
 }
 
+FileLock lock_run(const RunFiles &files)
+{
+    std::optional<FileLock> lock = FileLock::try_acquire(files.lock());
+    if (!lock)
+        fail(ErrorKind::usage, "{} is being recorded or tested by another process", files.directory.string());
+    return std::move(*lock);
+}
+
 NewRun::NewRun(const fs::path &path, Replace replace) : files_{path}
 {
     std::error_code error;
@@ -113,9 +121,7 @@ NewRun::NewRun(const fs::path &path, Replace replace) : files_{path}
     if (there)
         check_is_run(files_);
     make_directories(path);
-    lock_ = FileLock::try_acquire(files_.lock());
-    if (!lock_)
-        fail(ErrorKind::usage, "{} is being recorded or tested by another process", path.string());
+    lock_ = lock_run(files_);
     if (there && replace != Replace::any && is_finished(files_))
         fail(ErrorKind::usage, "{} holds a recording already; --force replaces it", path.string());
     for (const fs::path &file : recorded_files(files_)) {

@@ -46,6 +46,9 @@ std::filesystem::path trace_of(const std::filesystem::path &run);
 // RUN, or RUN/trace.db. A usage error if there is none.
 RunFiles open_run(const std::filesystem::path &path);
 
+// For whoever changes what is in the directory: a usage error while another process holds it.
+FileLock lock_run(const RunFiles &files);
+
 enum class Replace { unfinished_only, any };
 
 // An empty run directory, held by this process. One that holds an unfinished recording whose

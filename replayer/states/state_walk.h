@@ -98,6 +98,8 @@ public:
     StateWalk(const trace::TraceReader &reader, WalkOptions options);
 
     WalkReport run(StateListener &listener);
+    // So far.
+    const WalkReport &report() const { return report_; }
     // Goes to the state's crash point and offers that one state.
     void run_to(const StateId &id, StateListener &listener);
 

@@ -50,6 +50,21 @@ Range parse_range(std::string_view words, std::string_view text)
     return range;
 }
 
+struct Words {
+    std::string_view kind; // seq, epoch, op or checkpoint
+    Range range;
+};
+
+Words parse_words(std::string_view text)
+{
+    const std::size_t colon = text.find(':');
+    const std::string_view kind = text.substr(0, colon);
+    if (colon == std::string_view::npos ||
+        (kind != "seq" && kind != "epoch" && kind != "op" && kind != "checkpoint"))
+        fail_window(text);
+    return {kind, parse_range(text.substr(colon + 1), text)};
+}
+
 std::optional<std::uint64_t> find_marker(const trace::TraceReader &reader, MarkerKind kind,
                                          std::uint64_t number, std::uint64_t from)
 {
@@ -85,11 +100,7 @@ Window between_markers(const trace::TraceReader &reader, MarkerKind first, Marke
 
 Window parse_window(std::string_view text, const trace::TraceReader &reader)
 {
-    const std::size_t colon = text.find(':');
-    if (colon == std::string_view::npos)
-        fail_window(text);
-    const std::string_view word = text.substr(0, colon);
-    const Range range = parse_range(text.substr(colon + 1), text);
+    const auto [word, range] = parse_words(text);
     Window window;
     if (word == "seq") {
         if (range.first > reader.event_count())
@@ -103,13 +114,16 @@ Window parse_window(std::string_view text, const trace::TraceReader &reader)
     } else if (word == "op") {
         window =
             between_markers(reader, MarkerKind::op_begin, MarkerKind::op_end, range, "operation");
-    } else if (word == "checkpoint") {
+    } else {
         window = between_markers(reader, MarkerKind::checkpoint, MarkerKind::checkpoint, range,
                                  "checkpoint");
-    } else {
-        fail_window(text);
     }
     return window;
+}
+
+void check_window(std::string_view text)
+{
+    parse_words(text);
 }
 
 } // namespace fencepost::states

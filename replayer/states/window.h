@@ -26,5 +26,7 @@ struct Window {
 // (from one checkpoint marker to the other). The end may be left out: `seq:100-`. What does not
 // parse, or names a marker that the trace does not have, is an Error(usage).
 Window parse_window(std::string_view text, const trace::TraceReader &reader);
+// The part of it that needs no trace.
+void check_window(std::string_view text);
 
 } // namespace fencepost::states

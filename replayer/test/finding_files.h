@@ -12,7 +12,7 @@
 
 namespace fencepost::test {
 
-// summary.json, console.log and image.delta, of the finding's first image.
+// summary.json, console.log and image.delta, of the image that shows the finding.
 void write_finding(const std::filesystem::path &findings, const trace::TraceReader &reader,
                    const Finding &finding, const oracle::Judgement &judgement,
                    const std::vector<std::string> &stack);

@@ -29,9 +29,10 @@ fs::path root(const fs::path &cache, const guest::GuestConfig &config, unsigned 
     const bool ours = lstat(memory.c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
                       status.st_uid == getuid() && chmod(memory.c_str(), 0700) == 0 &&
                       access(memory.c_str(), W_OK) == 0;
-    if (ours && free_bytes(memory) >= needed) {
-        guest::sweep_scratch(memory);
-        return memory;
+    if (ours) {
+        guest::sweep_scratch(memory); // what a killed test has left takes room
+        if (free_bytes(memory) >= needed)
+            return memory;
     }
     require_free_bytes(cache, needed);
     return cache;

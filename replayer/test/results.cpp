@@ -46,7 +46,7 @@ Results::Results(const std::filesystem::path &path, const ResultsSubject &subjec
     if (const std::string oracles = about(database_, "oracles"); oracles != subject.oracles)
         fail(ErrorKind::usage,
              "{} holds verdicts of other oracles ({}); name these, or --restart tests anew",
-             path.string(), oracles.empty() ? "those of the spec" : oracles);
+             path.string(), oracles.empty() ? "the default ones" : oracles);
     find_.emplace(
         database_.get(),
         "SELECT number, verdict, session FROM image WHERE identity = ? AND expectation = ?");
@@ -156,11 +156,10 @@ void Results::put_outcome(const guest::Outcome &outcome, std::string_view findin
 
 void Results::put_finding(const Finding &finding)
 {
-    const std::string sites = nlohmann::json(finding.sites).dump();
     Statement(database_.get(),
               "INSERT INTO finding VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?12, ?7, ?8, ?9, ?10, ?11, 1) "
               "ON CONFLICT (id) DO UPDATE SET images = images + 1, sites = ?12, site = ?7, "
-              "site_name = ?8, operation = ?9")
+              "site_name = ?8, operation = ?9, image = ?10, state = ?11")
         .bind(1, std::string_view(finding.id))
         .bind(2, std::string_view(finding.severity))
         .bind(3, std::string_view(finding.verdict))
@@ -172,7 +171,15 @@ void Results::put_finding(const Finding &finding)
         .bind(9, std::string_view(finding.operation))
         .bind(10, finding.image)
         .bind(11, std::string_view(finding.state))
-        .bind(12, std::string_view(sites))
+        .bind(12, std::string_view(nlohmann::json(finding.sites).dump()))
+        .run();
+}
+
+void Results::add_to_finding(const Finding &finding)
+{
+    Statement(database_.get(), "UPDATE finding SET images = images + 1, sites = ?2 WHERE id = ?1")
+        .bind(1, std::string_view(finding.id))
+        .bind(2, std::string_view(nlohmann::json(finding.sites).dump()))
         .run();
 }
 

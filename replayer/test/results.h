@@ -72,8 +72,10 @@ public:
 
     // `finding`: empty for a pass and an infra_error.
     void put_outcome(const guest::Outcome &outcome, std::string_view finding);
-    // A new one, or one more image of a known one, which may narrow down its sites.
+    // A new one, or a known one that this image shows better than the one before.
     void put_finding(const Finding &finding);
+    // One more image of a known one, which may narrow down its sites.
+    void add_to_finding(const Finding &finding);
     void commit();
 
     // Of all sessions.

@@ -1,13 +1,14 @@
 -- SPDX-License-Identifier: GPL-2.0-or-later
 -- What testing a run has said so far (RUN/results.db), and the source of docs/reference/results-db.md. Rows only ever come to be or get their verdict; a
--- transaction holds whole verdicts, so a process that is killed loses the last second and nothing else.
+-- transaction holds whole verdicts. A process that is killed loses what it did in its last second, and of each worker what that judged in the second before its
+-- latest image.
 
 PRAGMA application_id = 0x46505253; -- "FPRS"
 PRAGMA user_version = 1;            -- one number up for every incompatible change
 
 -- What the verdicts are about; other trace or other oracles, other file.
 CREATE TABLE about (
-    name TEXT PRIMARY KEY,  -- trace: its event digest; oracles: their names, joined by commas
+    name TEXT PRIMARY KEY,  -- trace: its event digest; oracles: their names, sorted and joined by commas; empty: the default ones
     value TEXT NOT NULL     -- its value
 ) WITHOUT ROWID;
 
@@ -74,8 +75,8 @@ CREATE TABLE finding (
     sites TEXT NOT NULL,        -- JSON: all that it could be, those of which each image lacks a store
     site INTEGER NOT NULL,      -- the first of them, of the trace; 0: unknown
     site_name TEXT NOT NULL,    -- function, offset and line as far as known
-    operation TEXT NOT NULL,    -- of the workload, in which the first image's store was executed; empty: none
-    image INTEGER NOT NULL,     -- the first one
+    operation TEXT NOT NULL,    -- of the workload, in which that store of the image was executed; empty: none
+    image INTEGER NOT NULL,     -- the one that shows it: the first, or a later one that left another site
     state TEXT NOT NULL,        -- its first origin
     images INTEGER NOT NULL     -- how many
 );

@@ -7,6 +7,8 @@
 #include <set>
 #include <unordered_map>
 
+#include <spdlog/spdlog.h>
+
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "replayer/guest/pool/worker_pool.h"
@@ -27,6 +29,8 @@ namespace {
 
 constexpr double kSecondsPerCommit = 1;
 constexpr std::chrono::milliseconds kWaitStep(100);
+// States without work for a guest go by fast; the clock is looked at now and then.
+constexpr std::uint64_t kKnownPerLook = 256;
 
 // What is kept of a state until its image has a verdict.
 struct Pending {
@@ -62,11 +66,9 @@ public:
           pool_(plan, options.jobs, stream_.first())
     {
         stream_.forget_first();
-        for (const Finding &finding : results.findings()) {
-            findings_.insert(finding.id);
-            if (finding.severity == "bug")
-                bugs_.insert(finding.id);
-        }
+        for (const Finding &finding : results.findings())
+            findings_[finding.id] = finding.site;
+        count_bugs();
     }
 
     void set_walk(const states::StateWalk &walk) { walk_ = &walk; }
@@ -105,6 +107,7 @@ private:
     void settle(const guest::Outcome &outcome);
     std::string file_finding(const guest::Outcome &outcome, const Pending &pending);
     bool wants_confirmation(const image::Hash128 &identity) const;
+    void count_bugs();
     void show_progress();
     std::optional<double> seconds_left() const;
 
@@ -124,7 +127,9 @@ private:
     std::uint64_t last_seq_ = 0;
     oracle::Judge &judge_;
     Grouping grouping_;
-    std::set<std::string> findings_;                     // ids
+    // Ids, with the site of the state that is shown for each: where others narrow its sites down to
+    // another one, a state that lacks a store of that one takes its place.
+    std::map<std::string, trace::SiteId> findings_;
     std::set<std::string> bugs_;                         // those among them that are bugs
     std::unordered_map<std::uint64_t, Pending> pending_; // by image
     std::uint64_t submitted_ = 0;
@@ -152,12 +157,15 @@ bool TestWalk::state(const states::State &state)
                                legality_.legal_architecturally(state);
     const std::string id = states::text_of(walk_->id_of(state));
     results_.add_origin(seen.number, state.point.seq, id, architectural);
-    if (!seen.untested || pending_.contains(seen.number)) {
+    const bool known = !seen.untested || pending_.contains(seen.number);
+    if (known) {
         ++report_.known;
         stream_.skip();
+        if (report_.known % kKnownPerLook != 0)
+            return true;
+        throw_if_interrupted();
         if (since_commit_.seconds() >= kSecondsPerCommit)
             collect();
-        return true;
     }
     if (options_.duration && watch_.seconds() >= static_cast<double>(options_.duration->count())) {
         report_.stop = TestStop::time;
@@ -167,6 +175,8 @@ bool TestWalk::state(const states::State &state)
         report_.stop = TestStop::bugs;
         return false;
     }
+    if (known)
+        return true;
     if (submitted_ == options_.limit) {
         report_.stop = TestStop::limit;
         return false;
@@ -194,9 +204,18 @@ void TestWalk::collect()
         settle(outcome);
     if (since_commit_.seconds() >= kSecondsPerCommit) {
         results_.commit();
+        count_bugs();
         since_commit_ = {};
         show_progress();
     }
+}
+
+// A warning may have become one, by a state of an image that was judged before.
+void TestWalk::count_bugs()
+{
+    for (const Finding &finding : results_.findings())
+        if (finding.severity == "bug")
+            bugs_.insert(finding.id);
 }
 
 void TestWalk::settle(const guest::Outcome &outcome)
@@ -228,15 +247,19 @@ std::string TestWalk::file_finding(const guest::Outcome &outcome, const Pending 
     const bool is_missing = store != suspects.missing.end();
     finding.site_name = names_.site(finding.site);
     finding.operation = operation_at(reader_, is_missing ? store->seq : suspects.last_seq);
-    if (findings_.insert(finding.id).second) {
-        finding.severity = pending.architectural ? "bug" : "warning";
-        finding.image = outcome.image;
-        finding.state = pending.state;
-        write_finding(run_.findings(), reader_, finding, outcome.judgement,
-                      names_.stack(is_missing ? store->stack : suspects.last_stack));
-    }
     if (pending.architectural)
         bugs_.insert(finding.id);
+    const auto shown = findings_.find(finding.id);
+    if (shown != findings_.end() && shown->second == finding.site) {
+        results_.add_to_finding(finding);
+        return finding.id;
+    }
+    findings_[finding.id] = finding.site;
+    finding.severity = pending.architectural ? "bug" : "warning";
+    finding.image = outcome.image;
+    finding.state = pending.state;
+    write_finding(run_.findings(), reader_, finding, outcome.judgement,
+                  names_.stack(is_missing ? store->stack : suspects.last_stack));
     results_.put_finding(finding);
     return finding.id;
 }
@@ -249,6 +272,7 @@ void TestWalk::finish()
         pool_.wait_finished(kWaitStep);
         collect();
     }
+    CHECK(pending_.empty(), "every image that was submitted has an outcome");
     report_.seconds = watch_.seconds();
     report_.workers = pool_.counts();
     results_.commit();
@@ -275,8 +299,9 @@ std::optional<double> TestWalk::seconds_left() const
     if (options_.duration)
         at_most(std::max(0.0, static_cast<double>(options_.duration->count()) - elapsed));
     // States are spread over the trace more or less evenly; what is left of it is the best guess.
+    const std::uint64_t last_seq = std::min(reader_.event_count(), options_.walk.window.last_seq);
     if (seq_ > first_seq_)
-        at_most(elapsed * static_cast<double>(reader_.event_count() - seq_) /
+        at_most(elapsed * static_cast<double>(last_seq - seq_) /
                 static_cast<double>(seq_ - first_seq_));
     return left;
 }
@@ -289,16 +314,6 @@ void TestWalk::show_progress()
     progress_({report_.tested, findings_.size(),
                infra == report_.verdicts.end() ? 0 : infra->second, watch_.seconds(),
                seconds_left()});
-}
-
-void forget_results(const record::RunFiles &run)
-{
-    std::error_code error;
-    for (const fs::path &path : {run.results(), fs::path(run.results().string() + "-journal")})
-        fs::remove(path, error);
-    fs::remove_all(run.findings(), error);
-    if (error)
-        fail_errno(fmt::format("cannot remove {}", run.findings().string()), error.value());
 }
 
 } // namespace
@@ -326,12 +341,25 @@ const char *to_string(TestStop stop)
     return "unknown";
 }
 
+void forget_results(const record::RunFiles &run)
+{
+    // The verdicts last: without them nothing vouches for the findings.
+    for (const fs::path &path :
+         {run.findings(), fs::path(run.results().string() + "-journal"), run.results()}) {
+        std::error_code error;
+        fs::remove_all(path, error);
+        if (error)
+            fail_errno(fmt::format("cannot remove {}", path.string()), error.value());
+    }
+}
+
 TestReport test_run(const record::RunFiles &run, const TestGuest &guest, oracle::Judge &judge,
                     const TestOptions &options,
                     const std::function<void(const TestProgress &)> &progress)
 {
     const trace::TraceReader reader(run.trace());
     states::StateWalk walk(reader, options.walk);
+    const PmPlace place(guest.cache(), guest.source().config, options.jobs);
     if (options.restart)
         forget_results(run);
     Results results(run.results(), {reader.recording().event_digest, options.oracles});
@@ -340,7 +368,6 @@ TestReport test_run(const record::RunFiles &run, const TestGuest &guest, oracle:
                            std::string(name_of(options.walk.fences)), options.walk.seed,
                            options.jobs, guest.describe()});
     const image::InitialImage initial(reader);
-    const PmPlace place(guest.cache(), guest.source().config, options.jobs);
     const guest::WorkerPlan plan = {guest.templates(), guest.source(),      initial, judge,
                                     place.path(),      options.always_fresh};
     TestWalk listener(run, reader, initial, plan, options, results, progress);
@@ -351,10 +378,12 @@ TestReport test_run(const record::RunFiles &run, const TestGuest &guest, oracle:
         listener.finish();
     } catch (const Error &error) {
         // What is finished is finished, whatever stopped the rest.
-        if (error.kind() == ErrorKind::interrupted || error.kind() == ErrorKind::guest) {
+        try {
             listener.stop();
             results.end_session({error.kind() == ErrorKind::interrupted ? "interrupted" : "trouble",
-                                 report.seconds, report.walk.generated, report.tested});
+                                 report.seconds, walk.report().generated, report.tested});
+        } catch (const Error &worse) {
+            spdlog::debug("what was tested last could not be kept: {}", worse.what());
         }
         throw;
     }

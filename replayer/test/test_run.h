@@ -26,7 +26,7 @@ struct TestOptions {
     std::optional<std::chrono::seconds> duration = {};
     std::uint64_t bugs = UINT64_MAX; // stops when there are so many findings of them
     double confirm = 0.02;     // share of the passes that a fresh guest judges too
-    std::string oracles = {};  // their names: verdicts of others are not mixed with theirs
+    std::string oracles = {};  // their names, sorted: verdicts of others are not mixed with theirs
     bool restart = false;      // forget earlier verdicts
     bool always_fresh = false; // a restored guest for every image
 };
@@ -66,6 +66,9 @@ struct TestReport {
 };
 
 const char *to_string(TestStop stop);
+
+// Removes all verdicts and findings of the run.
+void forget_results(const record::RunFiles &run);
 
 // Throws for trouble of the machine and for interrupts; what was judged until then is kept, and the
 // next call goes on from there.

@@ -2,13 +2,19 @@
 // Workers whose guests crash, hang, reboot, talk nonsense or die: each costs one image, and none of
 // it is a pass.
 #include <atomic>
+#include <cinttypes>
 #include <csignal>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <map>
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -42,7 +48,6 @@ public:
         {
             const std::lock_guard guard(mutex_);
             times = ++times_[subject.crash_seq];
-            ++judged_;
         }
         const auto act = acts_.find(subject.crash_seq);
         return act == acts_.end() ? use_file_system(subject) : act->second(subject, times);
@@ -60,7 +65,7 @@ public:
         return {};
     }
 
-    unsigned judged() const { return judged_; }
+    unsigned times(std::uint64_t seq) const { return times_.at(seq); }
 
     std::atomic<unsigned> prepared = 0;
 
@@ -68,7 +73,6 @@ private:
     std::mutex mutex_;
     std::map<std::uint64_t, Act> acts_;
     std::map<std::uint64_t, unsigned> times_;
-    unsigned judged_ = 0;
 };
 
 void run_and_wait(const Subject &subject, const std::vector<std::string> &argv,
@@ -135,7 +139,7 @@ protected:
     }
 
     std::map<std::uint64_t, Outcome> test(std::uint64_t count, unsigned jobs = 1,
-                                          bool confirm = false)
+                                          bool confirm = false, std::uint64_t failed_audits = 0)
     {
         const WorkerPlan plan = {world_.store(), world_.source(), *initial_, judge_,
                                  directory_.path()};
@@ -159,7 +163,7 @@ protected:
         }
         counts_ = pool.counts();
         EXPECT_EQ(outcomes.size(), count) << "an image was lost";
-        EXPECT_EQ(counts_.failed_audits, 0u);
+        EXPECT_EQ(counts_.failed_audits, failed_audits);
         return outcomes;
     }
 
@@ -294,6 +298,72 @@ TEST_F(PoolTest, AVerdictThatAFreshGuestDoesNotShareIsAnInfraError)
     EXPECT_EQ(outcomes.at(4).judgement.verdict, Verdict::infra_error);
     EXPECT_TRUE(outcomes.at(4).disagreed);
     EXPECT_EQ(outcomes.at(5).judgement.verdict, Verdict::pass);
+}
+
+// The first guest is lost for a reason that says nothing; the second keeps its mount.
+TEST_F(PoolTest, ASpentGuestIsNotGivenAnotherImage)
+{
+    const std::string left = "/mnt/pm/of-image-2";
+    judge_.on(2, [&](const Subject &subject, unsigned times) -> Judgement {
+        if (times == 1)
+            kill_machine(subject);
+        subject.guest.with_agent([&](AgentClient &agent) {
+            EXPECT_TRUE(agent.mount({"/dev/pmem0", "/mnt/pm", "ext4", "dax"}, soon()));
+            EXPECT_TRUE(agent.write_whole_file(left, "x", 0644, soon()));
+        });
+        Judgement said;
+        said.verdict = Verdict::inconsistent;
+        said.guest_spent = true;
+        said.evidence.push_back({"mount", Verdict::inconsistent, "cannot be unmounted", {}});
+        return said;
+    });
+    judge_.on(3, [&](const Subject &subject, unsigned) -> Judgement {
+        subject.guest.with_agent(
+            [&](AgentClient &agent) { EXPECT_FALSE(agent.read_whole_file(left, 1000, soon())); });
+        return {};
+    });
+    const auto outcomes = test(3);
+    EXPECT_EQ(outcomes.at(2).judgement.verdict, Verdict::inconsistent);
+    EXPECT_TRUE(outcomes.at(2).confirmed);
+    EXPECT_EQ(judge_.times(2), 3u) << "one guest's word for a failure is not enough";
+    EXPECT_EQ(outcomes.at(3).judgement.verdict, Verdict::pass);
+}
+
+// Takes PM out of QEMU's page table, as the kernel does when memory runs short.
+void reclaim_pm(const Subject &subject)
+{
+    const std::string process =
+        fmt::format("/proc/self/fdinfo/{}", subject.guest.machine().end_fd());
+    const std::string text = read_file(process);
+    const int pid = std::atoi(text.c_str() + text.find("Pid:") + 4);
+    std::ifstream maps(fmt::format("/proc/{}/maps", pid));
+    for (std::string line; std::getline(maps, line);) {
+        std::uint64_t start = 0;
+        std::uint64_t end = 0;
+        if (!line.ends_with(subject.pm_files[0].string()) ||
+            std::sscanf(line.c_str(), "%" SCNx64 "-%" SCNx64, &start, &end) != 2)
+            continue;
+        iovec range = {reinterpret_cast<void *>(start), end - start};
+        EXPECT_GE(syscall(SYS_process_madvise, subject.guest.machine().end_fd(), &range, 1,
+                          MADV_PAGEOUT, 0),
+                  0);
+    }
+}
+
+TEST_F(PoolTest, PagesThatTheKernelTookBackAreNotForgotten)
+{
+    std::atomic<unsigned> wrong = 0;
+    for (std::uint64_t i = 1; i <= 10; ++i)
+        judge_.on(i, [&, i](const Subject &subject, unsigned) {
+            wrong += read_file(subject.pm_files[0]) != expected(i);
+            Judgement said = ScriptedJudge::use_file_system(subject);
+            if (i == 3)
+                reclaim_pm(subject);
+            return said;
+        });
+    test(10, 1, false, 1);
+    EXPECT_EQ(wrong, 0u);
+    EXPECT_GE(counts_.pm.full_compares, 1u);
 }
 
 // Somebody writes to PM behind the worker's back: verdicts that it may have spoilt are taken back.

@@ -3,12 +3,15 @@
 #include <atomic>
 #include <cstring>
 #include <fstream>
+#include <set>
 
 #include <gtest/gtest.h>
 
 #include "replayer/image/delta_file.h"
+#include "replayer/states/missing.h"
 #include "tests/guest/recorded_run.h"
 #include "tests/states/image_listener.h"
+#include "trace/code_names.h"
 
 namespace fencepost::test {
 namespace {
@@ -133,6 +136,62 @@ TEST(TestRun, StopsWhenItHasFoundEnough)
     EXPECT_EQ(report.all_verdicts.at("inconsistent"), tested);
 }
 
+// Whatever image it is, and whether the other worker has ended by then.
+TEST(TestRun, TroubleWithTheLastImagesIsNotAnEnd)
+{
+    const auto failure = [](unsigned call) {
+        Judgement said;
+        said.verdict = Verdict::inconsistent;
+        said.evidence.push_back({"test", Verdict::inconsistent, fmt::format("wrong {}", call), {}});
+        return said;
+    };
+    MountJudge all;
+    TestOptions options = options_of("none-all");
+    options.restart = true;
+    options.limit = 6;
+    const auto images = static_cast<unsigned>(run(all, options).tested);
+    for (const unsigned jobs : {1u, 2u})
+        for (unsigned back = 0; back < 4; ++back) {
+            MountJudge judge;
+            std::atomic<unsigned> calls = 0;
+            judge.then = [&](const Subject &) {
+                const unsigned call = ++calls;
+                if (call > 2 * (images - back - 1)) // each failure is judged twice
+                    fail(ErrorKind::io, "the disk is full");
+                return failure((call + 1) / 2);
+            };
+            options.jobs = jobs;
+            try {
+                run(judge, options);
+                ADD_FAILURE() << "nothing stopped it: " << jobs << " jobs, " << back;
+            } catch (const Error &error) {
+                EXPECT_STREQ(error.what(), "the disk is full");
+            }
+            // What was finished before is kept.
+            Results results(
+                recorded().files().results(),
+                {trace::TraceReader(recorded().files().trace()).recording().event_digest, ""});
+            const auto verdicts = results.verdicts();
+            EXPECT_GE(verdicts.contains("inconsistent") ? verdicts.at("inconsistent") : 0,
+                      images - back - 1 - jobs);
+        }
+}
+
+// Nothing is left to test, and yet the time is over.
+TEST(TestRun, KnownStatesTakeTimeToo)
+{
+    MountJudge judge;
+    TestOptions options = options_of("random:300");
+    options.restart = true;
+    options.walk.window.last_epoch = 0;
+    EXPECT_EQ(run(judge, options).stop, TestStop::end);
+    options.restart = false;
+    options.duration = std::chrono::seconds(0);
+    const TestReport report = run(judge, options);
+    EXPECT_EQ(report.stop, TestStop::time);
+    EXPECT_EQ(report.tested, 0u);
+}
+
 TEST(TestRun, ConfirmsPassesInFreshGuests)
 {
     MountJudge judge;
@@ -230,6 +289,83 @@ TEST(TestRun, FailuresBecomeFindingsWithEverythingToLookAt)
     // Those that lack nothing of the first finding's site, and so need another explanation, are
     // few.
     EXPECT_LE(report.findings.size(), 3u);
+}
+
+using Missing = std::vector<states::MissingStore>;
+
+bool lacks(const Missing &missing, trace::SiteId site)
+{
+    return std::any_of(missing.begin(), missing.end(),
+                       [&](const states::MissingStore &each) { return each.site == site; });
+}
+
+// The stores that each image lacks, in the order in which images are tested.
+std::vector<Missing> missing_of_images(const trace::TraceReader &reader,
+                                       const states::WalkOptions &options)
+{
+    std::vector<Missing> found;
+    std::set<std::pair<std::uint64_t, std::uint64_t>> seen;
+    const image::InitialImage initial(reader);
+    image::Listener listener(initial, [&](const states::State &state, image::StateImages &images) {
+        const image::Hash128 identity = images.hash(state);
+        if (seen.emplace(identity.low, identity.high).second)
+            found.push_back(states::missing_stores(state, listener.in_flight()));
+        return true;
+    });
+    states::StateWalk(reader, options).run(listener);
+    return found;
+}
+
+// The second failing image lacks no store of the site that the first one was shown with.
+TEST(TestRun, AFindingIsShownByAnImageThatLacksItsSite)
+{
+    const trace::TraceReader reader(recorded().files().trace());
+    TestOptions options = options_of("subsets:1");
+    options.restart = true;
+    options.jobs = 1;
+    // An epoch whose first image lacks stores of several sites, and a later one not those of the
+    // first site.
+    std::size_t second = 0;
+    states::MissingStore left;
+    for (std::uint64_t epoch = 0; second == 0; ++epoch) {
+        options.walk.window = {.first_epoch = epoch, .last_epoch = epoch};
+        const std::vector<Missing> missing = missing_of_images(reader, options.walk);
+        ASSERT_FALSE(missing.empty()) << "there is no such epoch";
+        for (std::size_t i = 1; i < missing.size() && second == 0; ++i)
+            if (!missing[i].empty() && !lacks(missing[i], missing[0].at(0).site) &&
+                lacks(missing[0], missing[i][0].site)) {
+                second = i;
+                left = missing[i][0];
+            }
+    }
+
+    MountJudge judge;
+    std::size_t image = 0;
+    bool again = false; // a failure is judged twice
+    judge.then = [&](const Subject &) {
+        Judgement said;
+        if (image == 0 || image == second) {
+            said.verdict = Verdict::inconsistent;
+            said.evidence.push_back({"test", Verdict::inconsistent, "wrong", {{"image", image}}});
+            again = !again;
+        }
+        image += !again;
+        return said;
+    };
+    options.limit = second + 1;
+    const TestReport report = run(judge, options);
+    ASSERT_EQ(report.findings.size(), 1u);
+    const Finding &finding = report.findings[0];
+    EXPECT_EQ(finding.images, 2u);
+    EXPECT_EQ(finding.site, left.site);
+    trace::CodeNames names(reader);
+    const auto summary = nlohmann::json::parse(
+        read_file(recorded().files().findings() / finding.id / "summary.json"));
+    EXPECT_EQ(summary.at("images"), 2);
+    EXPECT_EQ(summary.at("state"), finding.state);
+    EXPECT_EQ(summary.at("site"), names.site(left.site));
+    EXPECT_EQ(summary.at("stack"), nlohmann::json(names.stack(left.stack)));
+    EXPECT_EQ(summary.at("evidence").at(0).at("details").at("image"), second);
 }
 
 } // namespace

@@ -28,17 +28,21 @@ public:
                      const model::InFlight &in_flight) override
     {
         images_.crash_point(items, in_flight);
+        in_flight_ = &in_flight;
     }
     bool state(const states::State &state) override { return visit_(state, images_); }
     void epoch(const states::EpochCount &epoch) override { epochs.push_back(epoch); }
 
     StateImages &images() { return images_; }
+    // At the crash point of the state.
+    const model::InFlight &in_flight() const { return *in_flight_; }
 
     std::vector<states::EpochCount> epochs;
 
 private:
     StateImages images_;
     Visit visit_;
+    const model::InFlight *in_flight_ = nullptr;
 };
 
 } // namespace fencepost::image

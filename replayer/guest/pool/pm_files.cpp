@@ -96,22 +96,41 @@ void PmFiles::suspect_everything()
 void PmFiles::watch(Machine &machine)
 {
     touched_.clear();
+    for (File &file : files_) {
+        file.was_touched.assign(file.pages, false);
+        file.touched_count = 0;
+    }
     for (std::size_t i = 0; i < files_.size(); ++i)
         touched_.emplace_back(machine.end_fd(), paths_[i], files_[i].pages * kPageBytes);
 }
 
-void PmFiles::suspect_touched()
+bool PmFiles::suspect_touched()
 {
+    bool all_told = true;
     for (std::size_t i = 0; i < files_.size(); ++i) {
+        File &file = files_[i];
         const auto ranges = touched_.empty() ? std::nullopt : touched_[i].read();
-        if (ranges) {
-            for (const PageRange &range : *ranges)
-                suspect(files_[i], range.first, range.count);
-        } else {
+        if (!ranges) {
             ++counts_.full_compares;
-            suspect_data(files_[i]);
+            suspect_data(file);
+            continue;
         }
+        std::uint64_t told = 0;
+        for (const PageRange &range : *ranges) {
+            suspect(file, range.first, range.count);
+            told += range.count;
+            for (std::uint64_t page = range.first; page < range.first + range.count; ++page) {
+                file.touched_count += !file.was_touched[page];
+                file.was_touched[page] = true;
+            }
+        }
+        if (told == file.touched_count)
+            continue;
+        all_told = false;
+        ++counts_.full_compares;
+        suspect_data(file);
     }
+    return all_told;
 }
 
 void PmFiles::read_range(const File &file, PageRange range)

@@ -39,8 +39,9 @@ public:
 
     // A machine that has just been given the files.
     void watch(Machine &machine);
-    // It did its work: what it touched is suspect, all of it where that cannot be told.
-    void suspect_touched();
+    // It did its work: what it touched is suspect, all of it where that cannot be told. False: pages
+    // that it had touched are no longer told, so there may be others that never were.
+    bool suspect_touched();
 
     // Makes the files hold the image; returns how many pages it wrote.
     std::uint64_t sync(image::HeldImage &image);
@@ -55,6 +56,8 @@ private:
         std::size_t region = 0; // of the initial image
         std::vector<bool> is_suspect;
         std::vector<std::uint64_t> suspects; // pages
+        std::vector<bool> was_touched;       // pages, by the machine that is watched
+        std::uint64_t touched_count = 0;
     };
 
     void suspect(File &file, std::uint64_t first, std::uint64_t count);

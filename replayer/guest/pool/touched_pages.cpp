@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// See touched_pages.h. A page that was reclaimed meanwhile is no longer present: on tmpfs that
-// takes swap, and then its entry says so, or memory pressure on a disk's file. PmFiles audits for
-// that.
+// See touched_pages.h. A page of a shared file that was reclaimed meanwhile is no longer present, and
+// nothing says that it was: on tmpfs that takes swap, on a disk's file memory pressure.
 #include "replayer/guest/pool/touched_pages.h"
 
 #include <cinttypes>
@@ -43,11 +42,9 @@ struct ScanArguments {
 };
 constexpr unsigned long kScan = _IOWR('f', 16, ScanArguments);
 constexpr std::uint64_t kPresent = 1 << 3;
-constexpr std::uint64_t kSwapped = 1 << 4;
 
 // Of an entry of /proc/PID/pagemap.
 constexpr std::uint64_t kEntryPresent = 1ull << 63;
-constexpr std::uint64_t kEntrySwapped = 1ull << 62;
 
 pid_t pid_of(int pidfd)
 {
@@ -110,7 +107,7 @@ std::optional<std::vector<PageRange>> TouchedPages::scan()
     arguments.end = address_ + size_;
     arguments.regions = reinterpret_cast<std::uint64_t>(regions);
     arguments.region_count = std::size(regions);
-    arguments.any_of = arguments.return_categories = kPresent | kSwapped;
+    arguments.any_of = arguments.return_categories = kPresent;
     while (arguments.start < arguments.end) {
         const int count = ioctl(pagemap_.get(), kScan, &arguments);
         if (count < 0)
@@ -146,7 +143,7 @@ std::optional<std::vector<PageRange>> TouchedPages::read_entries()
     }
     std::vector<PageRange> found;
     for (std::uint64_t page = 0; page < entries_.size(); ++page) {
-        if (!(entries_[page] & (kEntryPresent | kEntrySwapped)))
+        if (!(entries_[page] & kEntryPresent))
             continue;
         if (!found.empty() && found.back().first + found.back().count == page)
             ++found.back().count;

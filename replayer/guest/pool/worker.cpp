@@ -48,6 +48,16 @@ std::string summary_of(GuestEnd end)
     return "the guest was lost";
 }
 
+// `what`: that contradicts the warm guest.
+oracle::Evidence disagreement(const std::string &what, const Judgement &warm,
+                              const Judgement &other)
+{
+    return {"harness",
+            Verdict::infra_error,
+            fmt::format("the warm guest and {} disagree", what),
+            {{"warm", to_string(warm.verdict)}, {"other", to_string(other.verdict)}}};
+}
+
 bool kernel_oopsed(const std::string &log)
 {
     for (const char *words :
@@ -159,36 +169,46 @@ std::optional<Judgement> Worker::attempt(Seat &seat, const Assignment &assignmen
         ++outcome.lost_guests;
         ++counts_.lost_guests;
         leave(seat);
-    } else if (trusts_touched_) {
-        seat.files->suspect_touched();
-    } else {
+    } else if (!trusts_touched_) {
         seat.files->suspect_everything();
+    } else if (!seat.files->suspect_touched()) {
+        trusts_touched_ = false;
+        track_was_lost_ = true;
     }
     outcome.patch_seconds += undoing.seconds();
     return said;
 }
 
+// A guest that crashed or hung is not one to go on with, though it still answers.
+std::optional<Judgement> Worker::attempt_warm(const Assignment &assignment, Outcome &outcome,
+                                              Judgement &lost)
+{
+    auto said = attempt(warm_, assignment, outcome, lost);
+    if (said && (said->guest_spent || said->verdict > Verdict::recovery_failed))
+        leave(warm_);
+    return said;
+}
+
 Judgement Worker::judge_warm(const Assignment &assignment, Outcome &outcome)
 {
-    Judgement lost;
-    if (auto said = attempt(warm_, assignment, outcome, lost)) {
-        // A guest that crashed or hung is not one to go on with, though it still answers.
-        if (said->guest_spent || said->verdict > Verdict::recovery_failed)
-            leave(warm_);
+    Judgement first;
+    if (auto said = attempt_warm(assignment, outcome, first))
         return *said;
-    }
-    Judgement lost_again;
-    auto said = attempt(warm_, assignment, outcome, lost_again); // restored: as fresh as can be
-    if (!said) {
-        outcome.confirmed = lost.verdict == lost_again.verdict;
-        outcome.disagreed = !outcome.confirmed;
-        return lost_again;
-    }
-    // A killed QEMU says nothing about the image. A crash that does not come again says that
-    // something of another image was left in the guest, or that recovery fails by chance.
-    outcome.disagreed = lost.verdict != Verdict::infra_error && lost.verdict != said->verdict;
+    Judgement second;
+    if (auto said = attempt_warm(assignment, outcome, second)) // restored: as fresh as can be
+        second = std::move(*said);
+    // A killed QEMU says nothing about the image: what counts is what the second guest says, as if
+    // it were the first. A crash that does not come again says that something of another image was
+    // left in the guest, or that recovery fails by chance.
+    if (first.verdict == Verdict::infra_error)
+        return second;
     outcome.confirmed = true;
-    return outcome.disagreed ? lost : *said;
+    if (first.verdict != second.verdict) {
+        outcome.disagreed = true;
+        first.evidence.push_back(disagreement("the second attempt", first, second));
+        return first;
+    }
+    return second;
 }
 
 Judgement Worker::judge_fresh(const Assignment &assignment, Outcome &outcome)
@@ -219,19 +239,18 @@ Outcome Worker::test(const Assignment &assignment)
         return outcome;
     }
     outcome.judgement = judge_warm(assignment, outcome);
-    const bool passed = outcome.judgement.verdict == Verdict::pass;
-    if (!outcome.confirmed && !outcome.disagreed && (!passed || assignment.confirm_pass)) {
+    const Verdict verdict = outcome.judgement.verdict;
+    const bool doubtful =
+        verdict == Verdict::pass ? assignment.confirm_pass : verdict != Verdict::infra_error;
+    if (doubtful && !outcome.confirmed) {
         Judgement fresh = judge_fresh(assignment, outcome);
         outcome.confirmed = true;
-        outcome.disagreed = fresh.verdict != outcome.judgement.verdict;
-        if (!outcome.disagreed)
-            outcome.judgement = std::move(fresh);
+        outcome.disagreed = fresh.verdict != verdict;
+        if (outcome.disagreed)
+            outcome.judgement.evidence.push_back(
+                disagreement("a fresh one", outcome.judgement, fresh));
         else
-            outcome.judgement.evidence.push_back({"harness",
-                                                  Verdict::infra_error,
-                                                  "warm and fresh guest disagree",
-                                                  {{"warm", to_string(outcome.judgement.verdict)},
-                                                   {"fresh", to_string(fresh.verdict)}}});
+            outcome.judgement = std::move(fresh);
     }
     if (outcome.disagreed) {
         leave(warm_);
@@ -247,7 +266,7 @@ bool Worker::audit()
     ++counts_.audits;
     warm_.files->sync(held_);
     warm_.files->suspect_everything();
-    if (warm_.files->sync(held_) == 0)
+    if (warm_.files->sync(held_) == 0 && !std::exchange(track_was_lost_, false))
         return true;
     ++counts_.failed_audits;
     trusts_touched_ = false;

@@ -37,8 +37,8 @@ struct Assignment {
 struct Outcome {
     std::uint64_t image = 0;
     oracle::Judgement judgement;
-    bool confirmed = false; // a fresh guest was asked
-    bool disagreed = false; // and said another thing, or the second attempt did: an infra_error
+    bool confirmed = false; // another guest was asked: a fresh one, or that of a second attempt
+    bool disagreed = false; // and said another thing: an infra_error
     unsigned lost_guests = 0;
     double judge_seconds = 0;   // in guests and oracles, all attempts and confirmations
     double restore_seconds = 0; // for lost and fresh guests
@@ -81,6 +81,8 @@ private:
     // Nothing: the guest was lost, `lost` says how.
     std::optional<oracle::Judgement> attempt(Seat &seat, const Assignment &assignment,
                                              Outcome &outcome, oracle::Judgement &lost);
+    std::optional<oracle::Judgement> attempt_warm(const Assignment &assignment, Outcome &outcome,
+                                                  oracle::Judgement &lost);
     oracle::Judgement judge_warm(const Assignment &assignment, Outcome &outcome);
     oracle::Judgement judge_fresh(const Assignment &assignment, Outcome &outcome);
 
@@ -90,6 +92,7 @@ private:
     Seat warm_;
     Seat fresh_;
     bool trusts_touched_ = true;
+    bool track_was_lost_ = false; // of what guests touched, since the last audit
     WorkerCounts counts_;
 };
 

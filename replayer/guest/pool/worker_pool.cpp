@@ -171,7 +171,10 @@ void WorkerPool::close()
 bool WorkerPool::done()
 {
     const std::lock_guard guard(mutex_);
-    return working_ == 0 && finished_.empty();
+    if (working_ != 0 || !finished_.empty())
+        return false;
+    rethrow();
+    return true;
 }
 
 WorkerCounts WorkerPool::counts()
