@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What a workload left after each of its operations, seen in a guest that is not recorded: the states
-// that a recovered tree is compared with.
+// What a workload left after each of its operations, seen in a guest that is not recorded: the
+// states that a recovered tree is compared with.
 #pragma once
 
 #include <cstdint>
@@ -27,17 +27,17 @@ enum class Durable : std::uint8_t {
 
 struct Observation {
     Moment moment = Moment::start;
-    std::uint32_t operation = 0; // as in the trace's operation markers; 0: not within one
-    std::int32_t call = -1;      // number of the system call; -1: none
+    std::uint32_t operation = 0;    // as in the trace's operation markers; 0: not within one
+    std::int32_t call = -1;         // number of the system call; -1: none
     std::uint32_t call_ordinal = 0; // from 1, of the calls that are looked at
-    std::int64_t result = 0;     // of operation or call; negative: errno
+    std::int64_t result = 0;        // of operation or call; negative: errno
     Durable durable = Durable::nothing;
     std::uint64_t inode = 0; // what is durable, or was mapped
     TreeRange range;         // of a file: what is durable; a length of 0: all of it
-    // The inode was mapped for writing, so that its bytes can change without a call; of an operation that
-    // is no call: they changed now.
+    // The inode was mapped for writing, so that its bytes can change without a call; of an
+    // operation that is no call: they changed now.
     bool mapped = false;
-    bool same_tree = true;   // as in the observation before
+    bool same_tree = true; // as in the observation before
     TreeDump tree;
 
     bool operator==(const Observation &) const = default;
@@ -46,8 +46,8 @@ struct Observation {
 struct ObservationPlan {
     std::string root; // mount point; empty: nothing is observed
     TreeLimits limits;
-    // Other runs of the same workload have another one: time of day, random numbers and process ids then
-    // differ, and with them whatever depends on them.
+    // Other runs of the same workload have another one: time of day, random numbers and process ids
+    // then differ, and with them whatever depends on them.
     std::uint32_t variation = 0;
 
     bool operator==(const ObservationPlan &) const = default;

@@ -80,7 +80,8 @@ void Tracer::note_mark(pid_t thread, const user_regs_struct &entry)
 {
     char text[64] = {};
     const iovec local = {text, sizeof text - 1};
-    const iovec remote = {reinterpret_cast<void *>(entry.rsi), std::min<std::size_t>(entry.rdx, sizeof text - 1)};
+    const iovec remote = {reinterpret_cast<void *>(entry.rsi),
+                          std::min<std::size_t>(entry.rdx, sizeof text - 1)};
     if (process_vm_readv(thread, &local, 1, &remote, 1, 0) <= 0)
         return;
     unsigned long number = 0;
@@ -113,7 +114,8 @@ void Tracer::call_ended(pid_t thread, const user_regs_struct &entry, long result
     if (number == SYS_write && has_file && S_ISFIFO(status.st_mode)) {
         char path[64];
         char target[64] = {};
-        std::snprintf(path, sizeof path, "/proc/%d/fd/%lld", thread, static_cast<long long>(entry.rdi));
+        std::snprintf(path, sizeof path, "/proc/%d/fd/%lld", thread,
+                      static_cast<long long>(entry.rdi));
         [[maybe_unused]] const ssize_t length = readlink(path, target, sizeof target - 1);
         if (std::string_view(target) == kMarkPipe)
             return note_mark(thread, entry);
@@ -133,9 +135,11 @@ void Tracer::call_ended(pid_t thread, const user_regs_struct &entry, long result
     observation.durable = call->durable;
     observation.inode = has_file ? status.st_ino : 0;
     if (number == SYS_mmap) {
-        if (static_cast<long>(entry.r8) < 0 || (entry.r10 & MAP_TYPE) == MAP_PRIVATE || !(entry.rdx & PROT_WRITE))
+        if (static_cast<long>(entry.r8) < 0 || (entry.r10 & MAP_TYPE) == MAP_PRIVATE ||
+            !(entry.rdx & PROT_WRITE))
             return;
-        if (!stat_of(thread, static_cast<long>(entry.r8), status) || !observer_.concerns(status.st_dev))
+        if (!stat_of(thread, static_cast<long>(entry.r8), status) ||
+            !observer_.concerns(status.st_dev))
             return;
         maps_[static_cast<std::uint64_t>(result)] = status.st_ino;
         observation.mapped = true;
@@ -148,7 +152,8 @@ void Tracer::call_ended(pid_t thread, const user_regs_struct &entry, long result
         observation.inode = std::prev(map)->second;
     } else if (call->write && observation.durable == Durable::nothing && has_file) {
         char path[64];
-        std::snprintf(path, sizeof path, "/proc/%d/fdinfo/%lld", thread, static_cast<long long>(entry.rdi));
+        std::snprintf(path, sizeof path, "/proc/%d/fdinfo/%lld", thread,
+                      static_cast<long long>(entry.rdi));
         unsigned flags = 0;
         if (FILE *info = std::fopen(path, "re")) {
             [[maybe_unused]] const int found = std::fscanf(info, "pos: %*d flags: %o", &flags);
@@ -192,8 +197,8 @@ int Tracer::run(const std::vector<std::string> &argv)
     int status = 0;
     if (first < 0 || waitpid(first, &status, WUNTRACED) < 0)
         return 126;
-    constexpr long kOptions = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE |
-                              PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL;
+    constexpr long kOptions = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |
+                              PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL;
     if (ptrace(PTRACE_SEIZE, first, nullptr, kOptions) < 0) {
         kill(first, SIGKILL);
         std::fprintf(stderr, "cannot trace the workload: %s\n", std::strerror(errno));

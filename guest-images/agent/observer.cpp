@@ -38,7 +38,8 @@ void Observer::note(Observation observation, bool looks)
     if (looks) {
         observation.tree = dump_tree(plan_.root, plan_.limits, known_);
         observation.tree.elapsed_usec = 0;
-        observation.same_tree = observation.tree.entries == last_ && observation.tree.blocks.empty();
+        observation.same_tree =
+            observation.tree.entries == last_ && observation.tree.blocks.empty();
         if (observation.same_tree)
             observation.tree = {};
         else

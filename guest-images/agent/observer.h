@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Writes observations to a file, from whichever process runs the workload; the agent reads it later.
+// Writes observations to a file, from whichever process runs the workload; the agent reads it
+// later.
 #pragma once
 
 #include <string>
@@ -19,7 +20,8 @@ public:
     // Starts a new file. The plan must outlive it.
     explicit Observer(const ObservationPlan &plan);
 
-    // Fills in the tree and writes it down. `looks`: the tree may have changed. For several threads.
+    // Fills in the tree and writes it down. `looks`: the tree may have changed. For several
+    // threads.
     void note(Observation observation, bool looks = true);
     // On the file system that is observed.
     bool concerns(dev_t device) const { return device == device_; }

@@ -28,7 +28,7 @@ constexpr std::size_t kLine = 64;
 struct Map {
     char *start = nullptr;
     std::uint64_t length = 0;
-    int file = -1;            // a descriptor of its own
+    int file = -1; // a descriptor of its own
     std::uint64_t file_offset = 0;
 
     bool contains(std::uint64_t offset, std::uint64_t size) const
@@ -53,7 +53,8 @@ bool has_clwb()
 void flush_lines(const char *from, const char *to)
 {
     static const bool clwb = has_clwb();
-    for (const char *line = from - reinterpret_cast<std::uintptr_t>(from) % kLine; line < to; line += kLine) {
+    for (const char *line = from - reinterpret_cast<std::uintptr_t>(from) % kLine; line < to;
+         line += kLine) {
         if (clwb)
             asm volatile("clwb %0" : : "m"(*line) : "memory");
         else
@@ -64,7 +65,8 @@ void flush_lines(const char *from, const char *to)
 class Executor {
 public:
     Executor(const OpsProgram &program, Observer *observer)
-        : program_(program), observer_(observer), files_(std::max<std::size_t>(program.file_slots, 1), -1),
+        : program_(program), observer_(observer),
+          files_(std::max<std::size_t>(program.file_slots, 1), -1),
           maps_(std::max<std::size_t>(program.map_slots, 1))
     {
     }
@@ -146,7 +148,8 @@ void Executor::run_thread(const OpsThread &thread)
             observe(op, result < 0 ? -error_number : result);
         if (result < 0 && !op.may_fail) {
             failed_ = true;
-            std::fprintf(stderr, "line %u: %s: %s\n", op.line, op.text.c_str(), std::strerror(error_number));
+            std::fprintf(stderr, "line %u: %s: %s\n", op.line, op.text.c_str(),
+                         std::strerror(error_number));
         }
     }
 }
@@ -203,11 +206,12 @@ long Executor::execute_on_map(const Op &op, Map &map)
     case OpKind::map: {
         if (map.start)
             return error(EBUSY);
-        void *start = mmap(nullptr, op.numbers[1], PROT_READ | PROT_WRITE, MAP_SHARED, files_[op.slot2],
-                           static_cast<off_t>(op.numbers[0]));
+        void *start = mmap(nullptr, op.numbers[1], PROT_READ | PROT_WRITE, MAP_SHARED,
+                           files_[op.slot2], static_cast<off_t>(op.numbers[0]));
         if (start == MAP_FAILED)
             return -1;
-        map = {static_cast<char *>(start), op.numbers[1], observer_ ? dup(files_[op.slot2]) : -1, op.numbers[0]};
+        map = {static_cast<char *>(start), op.numbers[1], observer_ ? dup(files_[op.slot2]) : -1,
+               op.numbers[0]};
         return 0;
     }
     case OpKind::store: {
@@ -253,7 +257,8 @@ long Executor::execute(const Op &op)
     case OpKind::open:
         if (file >= 0)
             return error(EBUSY);
-        file = open(path, static_cast<int>(op.numbers[0]) | O_CLOEXEC, static_cast<mode_t>(op.numbers[1]));
+        file = open(path, static_cast<int>(op.numbers[0]) | O_CLOEXEC,
+                    static_cast<mode_t>(op.numbers[1]));
         return file < 0 ? -1 : 0;
     case OpKind::close: {
         const int closed = file;
