@@ -404,6 +404,10 @@ TEST(Rules, ComeFromTypeAndMountOptions)
     EXPECT_TRUE(rules("ext4", "dax=never").sizes_lag);
     EXPECT_TRUE(rules("ext4", "data=writeback").stale_bytes);
     EXPECT_FALSE(rules("ext4", "data=ordered").stale_bytes);
+    // What has returned is durable there, sizes and bytes included, with or without dax.
+    EXPECT_FALSE(rules("NOVA", "").sizes_lag);
+    EXPECT_FALSE(rules("pmfs", "data=writeback").stale_bytes);
+    EXPECT_FALSE(rules("ext4", "", "sync").sizes_lag);
 }
 
 TEST(Windows, ComeFromTheOperationsOfTheTrace)
