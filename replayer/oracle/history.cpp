@@ -22,6 +22,17 @@ bool is_child(const std::string &path, const std::string &directory)
            path.find('/', prefix.size()) == std::string::npos;
 }
 
+std::string parent_of(const std::string &path)
+{
+    const std::size_t slash = path.rfind('/');
+    return slash == std::string::npos ? "." : path.substr(0, slash);
+}
+
+std::string base_name(const std::string &path)
+{
+    return path.substr(path.rfind('/') + 1); // all of it if there is no slash
+}
+
 // Everything but names, inode and bytes.
 std::string attributes_of(const TreeEntry &entry)
 {
@@ -66,12 +77,16 @@ std::string Tree::describe_inode(std::uint64_t inode) const
         return {};
     std::string text = attributes_of(*entry);
     const auto [first, last] = names_.equal_range(inode);
-    for (auto name = first; name != last; ++name)
-        text += "name " + name->second + "\n";
+    // Names go by the directory that they are in, not by its path: a rename further up changes
+    // nothing here.
+    for (auto name = first; name != last; ++name) {
+        const TreeEntry *parent = find(parent_of(name->second));
+        text += fmt::format("name {} {}\n", parent ? parent->inode : 0, base_name(name->second));
+    }
     if (entry->type == agent::FileType::directory)
         for (const auto &[path, child] : entries_)
             if (is_child(path, entry->path))
-                text += fmt::format("child {} {}\n", path, child.inode);
+                text += fmt::format("child {} {}\n", base_name(path), child.inode);
     return text;
 }
 

@@ -19,26 +19,24 @@ namespace {
 
 constexpr std::size_t kProblemLimit = 8;
 
-// The last state up to `upto` in which something about the inode changed, as `describe` sees it.
-template <typename Describe>
-std::size_t last_change(const History &history, std::size_t upto, Describe describe)
+// The last state up to `upto` whose tree differs from the one before it as `changed` sees it.
+template <typename Changed>
+std::size_t last_change(const History &history, std::size_t upto, Changed changed)
 {
     for (std::size_t i = upto; i > 0; --i)
         if (history.states[i].tree != history.states[i - 1].tree &&
-            describe(history.tree_at(i)) != describe(history.tree_at(i - 1)))
+            changed(history.tree_at(i - 1), history.tree_at(i)))
             return i;
     return 0;
 }
 
-std::string data_of(const Tree &tree, std::uint64_t inode)
+// What fdatasync cares for. Not that a file lost its last name: its data is still there for those
+// who have it open.
+bool data_changed(const Tree &before, const Tree &after, std::uint64_t inode)
 {
-    const TreeEntry *entry = tree.by_inode(inode);
-    if (!entry)
-        return "none";
-    std::string text = fmt::format("{}", entry->size);
-    for (const agent::TreeRange &hole : entry->holes)
-        text += fmt::format(" {}+{}", hole.offset, hole.length);
-    return text;
+    const TreeEntry *older = before.by_inode(inode);
+    const TreeEntry *newer = after.by_inode(inode);
+    return newer && (!older || older->size != newer->size || older->holes != newer->holes);
 }
 
 int weight(const std::string &kind)
@@ -78,6 +76,8 @@ private:
     // being.
     std::size_t oldest_bytes(std::uint64_t inode, std::size_t block) const;
     std::size_t newest_bytes(std::uint64_t inode) const;
+    // It was written to after it had lost its last name, where no dump shows it.
+    bool written_unseen(std::uint64_t inode) const;
     // Under sync semantics: stores to a map are no operations of the file system, so they are
     // durable only once somebody made them so.
     std::size_t before_stores(std::uint64_t inode, std::size_t block) const;
@@ -123,7 +123,9 @@ std::size_t Comparison::oldest_bytes(std::uint64_t inode, std::size_t block) con
 {
     std::size_t oldest = 0;
     for (std::size_t i = window_.returned + 1; i-- > 0 && oldest == 0;)
-        if (makes_durable(history_.states[i], inode, block))
+        // Which bytes were synced after the file had lost its last name is not known.
+        if (makes_durable(history_.states[i], inode, block) &&
+            (history_.states[i].durable == Durable::all || history_.tree_at(i).by_inode(inode)))
             oldest = i;
     // Before it came into being, its number may have been another file's; then it had no bytes.
     for (std::size_t i = state_; i > oldest; --i)
@@ -138,6 +140,18 @@ std::size_t Comparison::newest_bytes(std::uint64_t inode) const
         if (!history_.tree_at(i + 1).by_inode(inode))
             return i;
     return window_.begun;
+}
+
+bool Comparison::written_unseen(std::uint64_t inode) const
+{
+    for (std::size_t i = newest_bytes(inode) + 1; i <= window_.begun; ++i) {
+        if (history_.tree_at(i).by_inode(inode))
+            return false; // its number is another file's
+        const State &state = history_.states[i];
+        if (state.inode == inode && (state.durable == Durable::nothing || state.range.length != 0))
+            return true;
+    }
+    return false;
 }
 
 bool Comparison::size_is_legal(const TreeEntry &found, const TreeEntry &legal) const
@@ -203,6 +217,8 @@ void Comparison::compare_bytes(const TreeEntry &found, const TreeEntry &legal)
         return;
     }
     const bool exact = rules_.semantics == Semantics::sync;
+    if (!exact && written_unseen(legal.inode))
+        return;
     const std::size_t newest = exact ? state_ : newest_bytes(legal.inode);
     for (std::size_t block = 0; block < block_count(found); ++block) {
         std::vector<std::uint64_t> versions;
@@ -298,13 +314,14 @@ std::size_t durable_state(const History &history, const Window &window, const Se
             durable = std::max(durable, i);
             break;
         case Durable::file:
-            durable = std::max(durable, last_change(history, i, [&](const Tree &tree) {
-                                   return tree.describe_inode(state.inode);
-                               }));
+            durable =
+                std::max(durable, last_change(history, i, [&](const Tree &a, const Tree &b) {
+                             return a.describe_inode(state.inode) != b.describe_inode(state.inode);
+                         }));
             break;
         case Durable::file_data:
-            durable = std::max(durable, last_change(history, i, [&](const Tree &tree) {
-                                   return data_of(tree, state.inode);
+            durable = std::max(durable, last_change(history, i, [&](const Tree &a, const Tree &b) {
+                                   return data_changed(a, b, state.inode);
                                }));
             break;
         }

@@ -241,6 +241,61 @@ TEST(FsyncSemantics, FdatasyncMakesSizeAndBytesDurable)
     EXPECT_EQ(kind(past.at_end(root({file("a", 12, "A ")}))), "zeros a");
 }
 
+TEST(FsyncSemantics, ARenameOfADirectoryIsNoChangeOfWhatIsInIt)
+{
+    Past past;
+    past.then(root({directory("d", 20)}))
+        .then(root({directory("d", 20), file("d/a", 12, "A")}))
+        .sync(Durable::file, 12)
+        .then(root({directory("e", 20), file("e/a", 12, "A")}));
+    const Entries before = root({directory("d", 20), file("d/a", 12, "A")});
+    past.sync(Durable::file, 12);
+    EXPECT_EQ(kind(past.at_end(before)), "legal") << "the file is clean";
+    EXPECT_EQ(kind(past.at_end(root({directory("d", 20)}))), "missing d/a");
+    past.sync(Durable::file, 20);
+    EXPECT_EQ(kind(past.at_end(before)), "missing e") << "the directory is not";
+}
+
+TEST(FsyncSemantics, AMoveToAnotherDirectoryIsAChange)
+{
+    Past past;
+    const auto at = [](const char *path) {
+        return root({directory("d", 20), directory("e", 21), file(path, 12, "A")});
+    };
+    past.then(at("d/a")).sync(Durable::all).then(at("e/a"));
+    EXPECT_EQ(kind(past.at_end(at("d/a"))), "legal");
+    past.sync(Durable::file, 12);
+    EXPECT_EQ(kind(past.at_end(at("d/a"))), "missing e/a");
+}
+
+TEST(FsyncSemantics, FdatasyncOfAFileWithoutANameSaysNothingOfItsUnlink)
+{
+    for (const Durable durable : {Durable::file, Durable::file_data}) {
+        Past past;
+        past.then(root({file("a", 12, "A")}))
+            .sync(Durable::file, 12)
+            .then(root())
+            .sync(durable, 12);
+        EXPECT_EQ(kind(past.at_end(root({file("a", 12, "A")}))),
+                  durable == Durable::file ? "unexpected a" : "legal");
+        EXPECT_EQ(durable_state(past.history, {2, 2}, {}), 1u) << "what came before still holds";
+        EXPECT_EQ(kind(past.at_end(root())), "legal");
+    }
+}
+
+TEST(FsyncSemantics, BytesWrittenToAFileWithoutANameAreNotKnown)
+{
+    Past past;
+    past.then(root({file("a", 12, "A")})).sync(Durable::all).then(root());
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "Z")}))), "unexpected a");
+    past.sync(Durable::nothing, 12); // a write through a descriptor
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "Z")}))), "legal")
+        << "in place, before the unlink";
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "ZZ")}))), "unexpected a");
+    past.then(root({file("b", 12, "B")}));
+    EXPECT_EQ(kind(past.at_end(root({file("b", 12, "Z")}))), "garbage b") << "another file";
+}
+
 TEST(FsyncSemantics, BytesInFlightAreOldNewOrZeroWhereThereWasNothing)
 {
     Past past;
