@@ -9,6 +9,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/limits.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -91,6 +92,7 @@ private:
     std::map<std::uint64_t, std::size_t>
         linked_; // by inode, files with several names: the first one's entry
     std::string buffer_ = std::string(kReadSize, '\0');
+    std::string names_ = std::string(XATTR_LIST_MAX, '\0');
 };
 
 void Dumper::add_block(std::string &hashes, const char *block)
@@ -190,24 +192,23 @@ void Dumper::read_contents(TreeEntry &entry, const std::string &path)
 
 void Dumper::read_attributes(TreeEntry &entry, const std::string &path)
 {
-    char names[4096];
-    const ssize_t length = llistxattr(path.c_str(), names, sizeof names);
+    const ssize_t length = llistxattr(path.c_str(), names_.data(), names_.size());
     if (length < 0) {
         if (errno != ENOTSUP)
             fail_step(entry, "xattr");
         return;
     }
-    for (ssize_t at = 0; at < length; at += static_cast<ssize_t>(std::strlen(names + at)) + 1) {
+    const char *const end = names_.data() + length;
+    for (const char *name = names_.data(); name < end; name += std::strlen(name) + 1) {
         if (entry.attributes.size() == kAttributeLimit) {
             result_.truncated = true;
             break;
         }
-        const ssize_t size = lgetxattr(path.c_str(), names + at, buffer_.data(), buffer_.size());
+        const ssize_t size = lgetxattr(path.c_str(), name, buffer_.data(), buffer_.size());
         if (size < 0)
             fail_step(entry, "xattr");
         else
-            entry.attributes.push_back(
-                {names + at, buffer_.substr(0, static_cast<std::size_t>(size))});
+            entry.attributes.push_back({name, buffer_.substr(0, static_cast<std::size_t>(size))});
     }
     std::sort(entry.attributes.begin(), entry.attributes.end(),
               [](const TreeAttribute &a, const TreeAttribute &b) { return a.name < b.name; });

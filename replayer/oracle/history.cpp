@@ -51,9 +51,13 @@ std::string attributes_of(const TreeEntry &entry)
 Tree::Tree(std::vector<TreeEntry> entries)
 {
     for (TreeEntry &entry : entries) {
-        if (entry.failed_step != "stat")
-            names_.emplace(entry.inode, entry.path);
         const std::string path = entry.path;
+        if (entries_.contains(path)) {
+            listed_twice_.insert(path);
+            continue;
+        }
+        if (entry.failed_step != "stat")
+            names_.emplace(entry.inode, path);
         entries_[path] = std::move(entry);
     }
 }

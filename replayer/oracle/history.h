@@ -23,6 +23,8 @@ public:
     explicit Tree(std::vector<agent::TreeEntry> entries);
 
     const std::map<std::string, agent::TreeEntry> &entries() const { return entries_; }
+    // Names that a directory lists more than once; entries() has the first of each.
+    const std::set<std::string> &listed_twice() const { return listed_twice_; }
     const agent::TreeEntry *find(const std::string &path) const;
     // The first of an inode's names; nullptr: it has none.
     const agent::TreeEntry *by_inode(std::uint64_t inode) const;
@@ -33,6 +35,7 @@ public:
 private:
     std::map<std::string, agent::TreeEntry> entries_;
     std::multimap<std::uint64_t, std::string> names_;
+    std::set<std::string> listed_twice_;
 };
 
 struct State {

@@ -41,7 +41,10 @@ bool data_changed(const Tree &before, const Tree &after, std::uint64_t inode)
 
 int weight(const std::string &kind)
 {
-    return kind.starts_with("cannot ") ? 3 : kind == "missing" ? 2 : kind == "unexpected" ? 1 : 0;
+    return kind.starts_with("cannot ") || kind == "twice" ? 3
+           : kind == "missing"                            ? 2
+           : kind == "unexpected"                         ? 1
+                                                          : 0;
 }
 
 // One tree against one state.
@@ -241,7 +244,10 @@ void Comparison::compare_bytes(const TreeEntry &found, const TreeEntry &legal)
 
 void Comparison::compare_entry(const TreeEntry &found, const TreeEntry &legal)
 {
-    if (!found.failed_step.empty() && !masked(found.path, "error")) {
+    // An error that the workload met without a crash is no crash's.
+    const bool same_error =
+        found.failed_step == legal.failed_step && found.error_number == legal.error_number;
+    if (!found.failed_step.empty() && !same_error && !masked(found.path, "error")) {
         add("cannot " + found.failed_step, found.path, fmt::format("errno {}", found.error_number));
         return;
     }
@@ -290,6 +296,8 @@ std::vector<TreeProblem> Comparison::run()
         else if (!masked(path, "name"))
             add("unexpected", path, "it should not be there");
     }
+    for (const std::string &path : tree_.listed_twice())
+        add("twice", path, "its directory lists it more than once");
     compare_links();
     // What is gone, or should be, explains most of what is odd about the rest.
     std::stable_sort(

@@ -413,6 +413,33 @@ TEST(Trees, ANameWithoutItsInodeIsNeverLegal)
     EXPECT_EQ(kind(past.at_end(root({dangling}))), "cannot stat a");
 }
 
+TEST(Trees, AnErrorThatTheWorkloadHadTooIsNoCrashs)
+{
+    TreeEntry odd = file("a", 12, "A");
+    odd.failed_step = "xattr";
+    odd.error_number = 34;
+    Past past;
+    past.then(root({odd})).sync(Durable::all);
+    EXPECT_EQ(kind(past.at_end(root({odd}))), "legal");
+    TreeEntry other = odd;
+    other.error_number = 5;
+    EXPECT_EQ(kind(past.at_end(root({other}))), "cannot xattr a");
+    other = odd;
+    other.failed_step = "read";
+    EXPECT_EQ(kind(past.at_end(root({other}))), "cannot read a");
+    other = odd;
+    other.mode = 0600;
+    EXPECT_EQ(kind(past.at_end(root({other}))), "mode a") << "the rest still counts";
+}
+
+TEST(Trees, ANameThatIsListedTwiceIsNeverLegal)
+{
+    Past past;
+    past.then(root({file("a", 12, "A")}));
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "A"), file("a", 12, "A")}))), "twice a");
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "A"), file("a", 13, "A")}))), "twice a");
+}
+
 TEST(Trees, MaskedFieldsAndMappedFilesAreNotCompared)
 {
     Past past;
