@@ -3,6 +3,7 @@
 // states that a recovered tree is compared with.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -10,11 +11,16 @@
 
 namespace fencepost::agent {
 
+// Of what observations say and how they are written: those of another version are not read.
+inline constexpr int kObservationsVersion = 2;
+inline constexpr std::size_t kObservationsLimit = 24 << 20; // bytes; what fits into the mailbox
+
 enum class Moment : std::uint8_t {
     start,       // before the first operation
     begin,       // a command of a script begins; the tree is the last one
     system_call, // after a system call that may have changed the tree
-    end,         // after an operation
+    end,         // after an operation; with operation 0, after the workload
+    overflow,    // what came from here on is missing: it did not fit
 };
 
 // What an operation promises to survive a crash.

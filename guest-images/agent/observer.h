@@ -15,10 +15,12 @@
 
 namespace fencepost::agent {
 
+inline constexpr const char *kObservationsFile = "/run/fencepost/observations";
+
 class Observer {
 public:
     // Starts a new file. The plan must outlive it.
-    explicit Observer(const ObservationPlan &plan);
+    explicit Observer(const ObservationPlan &plan, const std::string &file = kObservationsFile);
 
     // Fills in the tree and writes it down. `looks`: the tree may have changed. For several
     // threads.
@@ -27,17 +29,20 @@ public:
     bool concerns(dev_t device) const { return device == device_; }
 
 private:
+    bool write_down(const Observation &observation);
+
     const ObservationPlan &plan_;
     Descriptor file_;
     dev_t device_ = 0;
     KnownBlocks known_{""};
     std::vector<TreeEntry> last_;
     std::size_t written_ = 0;
+    bool full_ = false;
     pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
 };
 
 // What the last observer wrote.
-std::vector<Observation> read_observations();
+std::vector<Observation> read_observations(const std::string &path = kObservationsFile);
 
 // Makes this run differ from others in what no workload may depend on.
 void vary_system(std::uint32_t variation);

@@ -345,7 +345,14 @@ int execute_ops(const OpsProgram &program, Observer *observer)
     umask(0);
     if (observer)
         observer->note({});
-    return Executor(program, observer).run();
+    const int result = Executor(program, observer).run();
+    if (observer) {
+        Observation end;
+        end.moment = Moment::end;
+        end.result = result;
+        observer->note(std::move(end), false);
+    }
+    return result;
 }
 
 } // namespace fencepost::agent

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/error.h"
-
 namespace fencepost::oracle {
 
 using agent::Moment;
@@ -116,7 +114,12 @@ History make_history(const std::vector<Observation> &observations)
     History history;
     for (const Observation &seen : observations) {
         if (seen.tree.truncated)
-            fail(ErrorKind::usage, "the workload's tree is too large to be compared");
+            throw NoLegalStates("the workload's tree is too large to be compared");
+        if (seen.moment == Moment::overflow)
+            throw NoLegalStates(
+                fmt::format("the workload changes too much to be observed: its trees and their "
+                            "bytes take more than {} MiB",
+                            agent::kObservationsLimit >> 20));
         if (!seen.same_tree)
             history.trees.emplace_back(seen.tree.entries);
         if (history.trees.empty())
@@ -135,6 +138,8 @@ History make_history(const std::vector<Observation> &observations)
     }
     if (history.states.empty())
         fail(ErrorKind::trace, "the workload was not observed");
+    if (history.states.back().moment != Moment::end || history.states.back().operation != 0)
+        throw NoLegalStates("the workload was not observed up to its end");
     return history;
 }
 

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error.h"
 #include "guest-images/agent/observation.h"
 
 namespace fencepost::oracle {
@@ -74,7 +75,13 @@ struct History {
     std::string known_blocks() const;
 };
 
-// A trace error if the observations contradict themselves.
+// Why a run has no legal states to compare with.
+class NoLegalStates : public Error {
+public:
+    explicit NoLegalStates(const std::string &why) : Error(ErrorKind::usage, why) {}
+};
+
+// A trace error if the observations contradict themselves, NoLegalStates if some are missing.
 History make_history(const std::vector<agent::Observation> &observations);
 
 // The fields in which two histories of the same workload differ, put into the masks of the first. A

@@ -291,7 +291,7 @@ TEST_F(Oracles, TheLegalStatesAreThoseOfTheWorkload)
     const JudgedRun &run = judged_run();
     const LegalStates legal = find_legal_states(run.files, run.inputs, cache_directory(), {});
     EXPECT_EQ(legal.operations().size(), 12u);
-    EXPECT_EQ(legal.history().states.size(), 13u);
+    EXPECT_EQ(legal.history().states.size(), 14u) << "before, after each, at the end";
     EXPECT_TRUE(legal.history().masks.empty());
     const Window end = legal.window(UINT64_MAX);
     EXPECT_EQ(end.returned, 12u);

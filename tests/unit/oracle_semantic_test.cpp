@@ -473,6 +473,33 @@ TEST(Trees, WhatDiffersBetweenTwoRunsIsMaskedOrRefused)
     EXPECT_NE(mask_differences(one.history, three.history), "");
 }
 
+TEST(Histories, AreWholeOrThereIsNone)
+{
+    std::vector<agent::Observation> seen(3);
+    seen[0].same_tree = false;
+    seen[0].tree.entries = root();
+    seen[1].moment = agent::Moment::end;
+    seen[1].operation = 1;
+    seen[2].moment = agent::Moment::end;
+    const auto why = [&] {
+        try {
+            make_history(seen);
+        } catch (const NoLegalStates &none) {
+            return std::string(none.what());
+        }
+        return std::string("a history");
+    };
+    EXPECT_EQ(why(), "a history");
+    seen[0].tree.truncated = true;
+    EXPECT_EQ(why(), "the workload's tree is too large to be compared");
+    seen[0].tree.truncated = false;
+    seen.pop_back();
+    EXPECT_EQ(why(), "the workload was not observed up to its end");
+    seen.emplace_back().moment = agent::Moment::overflow;
+    EXPECT_EQ(why(), "the workload changes too much to be observed: its trees and their bytes take "
+                     "more than 24 MiB");
+}
+
 TEST(Rules, ComeFromTypeAndMountOptions)
 {
     const auto rules = [](const char *type, const char *options, const char *semantics = "") {
