@@ -39,7 +39,7 @@ struct Observation {
     std::int64_t result = 0;        // of operation or call; negative: errno
     Durable durable = Durable::nothing;
     std::uint64_t inode = 0; // what is durable, or was mapped
-    TreeRange range;         // of a file: what is durable; a length of 0: all of it
+    TreeRange range;         // of a file: whose bytes are durable; a length of 0: all of it
     // The inode was mapped for writing, so that its bytes can change without a call; of an
     // operation that is no call: they changed now.
     bool mapped = false;

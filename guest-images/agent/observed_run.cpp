@@ -42,6 +42,8 @@ private:
     void stopped(pid_t thread, int status);
     void call_ended(pid_t thread, const user_regs_struct &entry, long result);
     void note_mark(pid_t thread, const user_regs_struct &entry);
+    void promise_write(pid_t thread, const user_regs_struct &entry, std::uint64_t size,
+                       Observation &observation) const;
     // Of a descriptor in a traced process; false: it has none.
     bool stat_of(pid_t thread, long descriptor, struct stat &status) const;
     void resume(pid_t thread, int signal) { ptrace(PTRACE_SYSCALL, thread, nullptr, signal); }
@@ -102,6 +104,37 @@ void Tracer::note_mark(pid_t thread, const user_regs_struct &entry)
     observer_.note(std::move(observation), looks);
 }
 
+void Tracer::promise_write(pid_t thread, const user_regs_struct &entry, std::uint64_t size,
+                           Observation &observation) const
+{
+    char path[64];
+    std::snprintf(path, sizeof path, "/proc/%d/fdinfo/%lld", thread,
+                  static_cast<long long>(entry.rdi));
+    long long position = 0;
+    unsigned flags = 0;
+    FILE *info = std::fopen(path, "re");
+    const bool known = info && std::fscanf(info, "pos: %lld flags: %o", &position, &flags) == 2;
+    if (info)
+        std::fclose(info);
+    if (!known)
+        return;
+    const auto offset = static_cast<long long>(entry.r10);
+    const bool second = observation.call == SYS_pwritev2;
+    if (second) {
+        flags |= entry.r9 & RWF_SYNC ? O_SYNC : 0;
+        flags |= entry.r9 & RWF_DSYNC ? O_DSYNC : 0;
+        flags |= entry.r9 & RWF_APPEND ? O_APPEND : 0;
+    }
+    const bool placed = observation.call == SYS_pwrite64 || observation.call == SYS_pwritev ||
+                        (second && offset != -1);
+    // Linux appends with O_APPEND whatever offset it is told.
+    const long long end = flags & O_APPEND ? static_cast<long long>(size)
+                          : placed         ? offset + observation.result
+                                           : position;
+    observer_.promise_write(observation, static_cast<int>(flags),
+                            static_cast<std::uint64_t>(end - observation.result));
+}
+
 void Tracer::call_ended(pid_t thread, const user_regs_struct &entry, long result)
 {
     const long number = static_cast<long>(entry.orig_rax);
@@ -146,23 +179,12 @@ void Tracer::call_ended(pid_t thread, const user_regs_struct &entry, long result
         observation.inode = status.st_ino;
     } else if (number == SYS_msync) {
         const auto map = maps_.upper_bound(entry.rdi);
-        if (map == maps_.begin() || !(entry.rdx & MS_SYNC))
+        if (map == maps_.begin() || !(entry.rdx & MS_SYNC) || entry.rsi == 0)
             return;
         // Which part of the file it was does not matter: a mapped file's bytes are not judged.
         observation.inode = std::prev(map)->second;
-    } else if (call->write && observation.durable == Durable::nothing && has_file) {
-        char path[64];
-        std::snprintf(path, sizeof path, "/proc/%d/fdinfo/%lld", thread,
-                      static_cast<long long>(entry.rdi));
-        unsigned flags = 0;
-        if (FILE *info = std::fopen(path, "re")) {
-            [[maybe_unused]] const int found = std::fscanf(info, "pos: %*d flags: %o", &flags);
-            std::fclose(info);
-        }
-        if ((flags & O_SYNC) == O_SYNC)
-            observation.durable = Durable::file;
-        else if (flags & O_DSYNC)
-            observation.durable = Durable::file_data;
+    } else if (call->write) {
+        promise_write(thread, entry, static_cast<std::uint64_t>(status.st_size), observation);
     }
     observer_.note(std::move(observation));
 }

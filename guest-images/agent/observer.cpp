@@ -8,6 +8,7 @@
 #include <linux/random.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -24,6 +25,9 @@ Observer::Observer(const ObservationPlan &plan, const std::string &file) : plan_
     struct stat status;
     if (stat(plan_.root.c_str(), &status) == 0)
         device_ = status.st_dev;
+    struct statvfs mounted;
+    if (statvfs(plan_.root.c_str(), &mounted) == 0)
+        synchronous_ = mounted.f_flag & ST_SYNCHRONOUS;
 }
 
 void Observer::note(Observation observation, bool looks)
@@ -47,6 +51,19 @@ void Observer::note(Observation observation, bool looks)
         write_down(mark);
     }
     pthread_mutex_unlock(&mutex_);
+}
+
+void Observer::promise_write(Observation &observation, int flags, std::uint64_t start) const
+{
+    if (observation.result <= 0)
+        return;
+    if ((flags & O_SYNC) == O_SYNC)
+        observation.durable = Durable::file;
+    else if ((flags & O_DSYNC) || synchronous_)
+        observation.durable = Durable::file_data;
+    else
+        return;
+    observation.range = {start, static_cast<std::uint64_t>(observation.result)};
 }
 
 bool Observer::write_down(const Observation &observation)

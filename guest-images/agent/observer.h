@@ -25,6 +25,9 @@ public:
     // Fills in the tree and writes it down. `looks`: the tree may have changed. For several
     // threads.
     void note(Observation observation, bool looks = true);
+    // What a write of `observation.result` bytes at `start` promises. `flags`: of the descriptor,
+    // as in open(2).
+    void promise_write(Observation &observation, int flags, std::uint64_t start) const;
     // On the file system that is observed.
     bool concerns(dev_t device) const { return device == device_; }
 
@@ -34,6 +37,7 @@ private:
     const ObservationPlan &plan_;
     Descriptor file_;
     dev_t device_ = 0;
+    bool synchronous_ = false; // mounted with `sync`
     KnownBlocks known_{""};
     std::vector<TreeEntry> last_;
     std::size_t written_ = 0;

@@ -24,6 +24,7 @@ namespace fencepost::agent {
 namespace {
 
 constexpr std::size_t kLine = 64;
+constexpr std::uint64_t kPage = 4096;
 
 struct Map {
     char *start = nullptr;
@@ -62,6 +63,14 @@ void flush_lines(const char *from, const char *to)
     }
 }
 
+// What msync syncs: whole pages, of the map.
+TreeRange synced_pages(const Op &op)
+{
+    const std::uint64_t end = op.numbers[0] + op.numbers[1];
+    const std::uint64_t first = op.numbers[0] / kPage * kPage;
+    return {first, (end + kPage - 1) / kPage * kPage - first};
+}
+
 class Executor {
 public:
     Executor(const OpsProgram &program, Observer *observer)
@@ -98,6 +107,7 @@ private:
     std::string bytes(const Op &op, std::uint64_t offset) const;
 
     void observe(const Op &op, long result);
+    void promise_write(const Op &op, int file, Observation &observation) const;
 
     const OpsProgram &program_;
     Observer *observer_;
@@ -154,6 +164,21 @@ void Executor::run_thread(const OpsThread &thread)
     }
 }
 
+void Executor::promise_write(const Op &op, int file, Observation &observation) const
+{
+    const int flags = fcntl(file, F_GETFL);
+    struct stat status;
+    if (flags < 0 || fstat(file, &status) < 0)
+        return;
+    // Where the write ended; Linux appends with O_APPEND whatever offset pwrite is told.
+    const off_t end = flags & O_APPEND ? status.st_size
+                      : op.kind == OpKind::pwrite
+                          ? static_cast<off_t>(op.numbers[0]) + observation.result
+                          : lseek(file, 0, SEEK_CUR);
+    observer_->promise_write(observation, flags,
+                             static_cast<std::uint64_t>(end - observation.result));
+}
+
 // What the operation made durable, and the tree after it.
 void Executor::observe(const Op &op, long result)
 {
@@ -168,19 +193,19 @@ void Executor::observe(const Op &op, long result)
         observation.durable = op.kind == OpKind::fsync ? Durable::file : Durable::file_data;
         file = files_[op.slot];
     } else if (op.kind == OpKind::msync) {
-        observation.durable = Durable::file_data;
+        const TreeRange pages = synced_pages(op);
+        if (pages.length != 0)
+            observation.durable = Durable::file_data;
         file = maps_[op.slot].file;
-        observation.range = {maps_[op.slot].file_offset + op.numbers[0], op.numbers[1]};
+        observation.range = {maps_[op.slot].file_offset + pages.offset, pages.length};
     } else if (op.kind == OpKind::store) {
         file = maps_[op.slot].file;
         observation.mapped = true;
     } else if (op.kind == OpKind::write || op.kind == OpKind::pwrite) {
         file = files_[op.slot];
-        const int flags = fcntl(file, F_GETFL);
-        if (flags >= 0 && (flags & O_SYNC) == O_SYNC)
-            observation.durable = Durable::file;
-        else if (flags >= 0 && (flags & O_DSYNC))
-            observation.durable = Durable::file_data;
+        promise_write(op, file, observation);
+    } else if (op.kind == OpKind::ftruncate || op.kind == OpKind::fallocate) {
+        file = files_[op.slot];
     }
     struct stat status;
     if (file >= 0 && fstat(file, &status) == 0)
@@ -232,8 +257,8 @@ long Executor::execute_on_map(const Op &op, Map &map)
     case OpKind::msync: {
         if (!map.contains(op.numbers[0], op.numbers[1]))
             return error(ERANGE);
-        const std::uint64_t page = op.numbers[0] & ~std::uint64_t{4095};
-        return msync(map.start + page, op.numbers[0] - page + op.numbers[1], MS_SYNC);
+        const TreeRange pages = synced_pages(op);
+        return msync(map.start + pages.offset, pages.length, MS_SYNC);
     }
     default: {
         const long result = map.start ? munmap(map.start, map.length) : error(EINVAL);

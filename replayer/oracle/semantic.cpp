@@ -6,6 +6,7 @@
 #include <array>
 
 #include <fmt/format.h>
+#include <sys/syscall.h>
 
 #include "base/error.h"
 
@@ -19,25 +20,47 @@ namespace {
 
 constexpr std::size_t kProblemLimit = 8;
 
-// The last state up to `upto` whose tree differs from the one before it as `changed` sees it.
+// The last state up to `upto` whose tree `changed` says differs from the one before it.
 template <typename Changed>
 std::size_t last_change(const History &history, std::size_t upto, Changed changed)
 {
     for (std::size_t i = upto; i > 0; --i)
-        if (history.states[i].tree != history.states[i - 1].tree &&
-            changed(history.tree_at(i - 1), history.tree_at(i)))
+        if (history.states[i].tree != history.states[i - 1].tree && changed(i))
             return i;
     return 0;
 }
 
-// What fdatasync cares for. Not that a file lost its last name: its data is still there for those
-// who have it open.
-bool data_changed(const Tree &before, const Tree &after, std::uint64_t inode)
+// The state gave a name to a file that had none but was there: O_TMPFILE.
+bool is_link(const State &state)
 {
-    const TreeEntry *older = before.by_inode(inode);
-    const TreeEntry *newer = after.by_inode(inode);
-    return newer && (!older || older->size != newer->size || older->holes != newer->holes);
+    return state.call == SYS_link || state.call == SYS_linkat;
 }
+
+// What fdatasync cares for. Not that a file lost its last name or got its first one: its data is
+// there all the same for those who have it open.
+bool data_changed(const History &history, std::size_t state, std::uint64_t inode)
+{
+    const TreeEntry *older = history.tree_at(state - 1).by_inode(inode);
+    const TreeEntry *newer = history.tree_at(state).by_inode(inode);
+    if (!newer)
+        return false;
+    if (!older)
+        return !is_link(history.states[state]);
+    return older->size != newer->size || older->holes != newer->holes;
+}
+
+// What a block of a file was, and the last state in which it was that.
+struct Version {
+    std::uint64_t hash = 0;
+    std::size_t last = 0;
+};
+
+// Bytes of a block, `from` the first to before the last, that a state made durable for themselves.
+struct SyncedPart {
+    std::size_t from = 0;
+    std::size_t to = 0;
+    std::size_t state = 0;
+};
 
 int weight(const std::string &kind)
 {
@@ -73,12 +96,17 @@ private:
     void compare_links();
     void compare_bytes(const TreeEntry &found, const TreeEntry &legal);
     void compare_block(const TreeEntry &found, std::size_t block,
-                       const std::vector<std::uint64_t> &versions);
+                       const std::vector<Version> &versions, const std::vector<SyncedPart> &synced);
     bool size_is_legal(const TreeEntry &found, const TreeEntry &legal) const;
     // The states whose bytes a file may have: from where they were made durable, or it came into
     // being.
-    std::size_t oldest_bytes(std::uint64_t inode, std::size_t block) const;
+    std::size_t oldest_bytes(std::uint64_t inode, std::size_t block, std::size_t newest) const;
     std::size_t newest_bytes(std::uint64_t inode) const;
+    // Its bytes were made durable before `linked` gave it a name, and not changed in between.
+    bool synced_unnamed(std::uint64_t inode, std::size_t linked) const;
+    // Parts of a block that were made durable after all of it was, in `oldest`.
+    std::vector<SyncedPart> synced_parts(std::uint64_t inode, std::size_t block, std::size_t oldest,
+                                         std::size_t newest) const;
     // It was written to after it had lost its last name, where no dump shows it.
     bool written_unseen(std::uint64_t inode) const;
     // Under sync semantics: stores to a map are no operations of the file system, so they are
@@ -122,19 +150,48 @@ std::size_t Comparison::before_stores(std::uint64_t inode, std::size_t block) co
     return oldest;
 }
 
-std::size_t Comparison::oldest_bytes(std::uint64_t inode, std::size_t block) const
+std::size_t Comparison::oldest_bytes(std::uint64_t inode, std::size_t block,
+                                     std::size_t newest) const
 {
     std::size_t oldest = 0;
-    for (std::size_t i = window_.returned + 1; i-- > 0 && oldest == 0;)
-        // Which bytes were synced after the file had lost its last name is not known.
-        if (makes_durable(history_.states[i], inode, block) &&
-            (history_.states[i].durable == Durable::all || history_.tree_at(i).by_inode(inode)))
+    // Which bytes were synced after the file had lost its last name is not known.
+    for (std::size_t i = std::min(window_.returned, newest) + 1; i-- > 0 && oldest == 0;)
+        if (makes_durable(history_.states[i], inode, block))
             oldest = i;
     // Before it came into being, its number may have been another file's; then it had no bytes.
     for (std::size_t i = state_; i > oldest; --i)
         if (!history_.tree_at(i - 1).by_inode(inode))
-            return i - 1;
+            return synced_unnamed(inode, i) ? i : i - 1;
     return oldest;
+}
+
+bool Comparison::synced_unnamed(std::uint64_t inode, std::size_t linked) const
+{
+    if (!is_link(history_.states[linked]))
+        return false;
+    for (std::size_t i = linked; i-- > 0 && !history_.tree_at(i).by_inode(inode);) {
+        const State &state = history_.states[i];
+        if (state.durable == Durable::all || state.inode == inode)
+            return state.durable != Durable::nothing && state.range.length == 0 &&
+                   i <= window_.returned;
+    }
+    return false;
+}
+
+std::vector<SyncedPart> Comparison::synced_parts(std::uint64_t inode, std::size_t block,
+                                                 std::size_t oldest, std::size_t newest) const
+{
+    std::vector<SyncedPart> parts;
+    const std::uint64_t first = std::uint64_t(block) * kTreeBlock;
+    for (std::size_t i = oldest + 1; i <= std::min(window_.returned, newest); ++i) {
+        const State &state = history_.states[i];
+        const std::uint64_t from = std::max(first, state.range.offset);
+        const std::uint64_t to =
+            std::min(first + kTreeBlock, state.range.offset + state.range.length);
+        if (state.durable != Durable::nothing && state.inode == inode && from < to)
+            parts.push_back({from - first, to - first, i});
+    }
+    return parts;
 }
 
 std::size_t Comparison::newest_bytes(std::uint64_t inode) const
@@ -163,7 +220,8 @@ bool Comparison::size_is_legal(const TreeEntry &found, const TreeEntry &legal) c
         return true;
     if (!rules_.sizes_lag)
         return false;
-    for (std::size_t i = oldest_bytes(legal.inode, 0); i <= newest_bytes(legal.inode); ++i) {
+    const std::size_t newest = newest_bytes(legal.inode);
+    for (std::size_t i = oldest_bytes(legal.inode, 0, newest); i <= newest; ++i) {
         const TreeEntry *version = history_.tree_at(i).by_inode(legal.inode);
         if ((version ? version->size : 0) == found.size)
             return true;
@@ -180,10 +238,14 @@ const Block *Comparison::bytes_of(std::uint64_t hash) const
 }
 
 void Comparison::compare_block(const TreeEntry &found, std::size_t block,
-                               const std::vector<std::uint64_t> &versions)
+                               const std::vector<Version> &versions,
+                               const std::vector<SyncedPart> &synced)
 {
     const std::uint64_t hash = hash_at(found, block);
-    if (std::find(versions.begin(), versions.end(), hash) != versions.end())
+    const std::size_t last_synced = synced.empty() ? 0 : synced.back().state;
+    if (std::any_of(versions.begin(), versions.end(), [&](const Version &version) {
+            return version.hash == hash && version.last >= last_synced;
+        }))
         return;
     const std::string where = fmt::format("block {}", block);
     if (versions.size() == 1) {
@@ -193,21 +255,35 @@ void Comparison::compare_block(const TreeEntry &found, std::size_t block,
     }
     const Block *bytes = bytes_of(hash);
     std::vector<const Block *> sources;
-    for (const std::uint64_t version : versions)
-        sources.push_back(history_.block(version));
+    for (const Version &version : versions)
+        sources.push_back(history_.block(version.hash));
     if (!bytes || std::find(sources.begin(), sources.end(), nullptr) != sources.end()) {
         undecided_ = true;
         return;
     }
     for (std::size_t i = 0; i < kTreeBlock; ++i) {
         const char byte = (*bytes)[i];
-        if (std::none_of(sources.begin(), sources.end(),
-                         [&](const Block *source) { return (*source)[i] == byte; })) {
-            add(byte == 0 ? "zeros" : "garbage", found.path,
-                fmt::format("{}, byte {}: {:#04x}, which was never there", where, i,
-                            static_cast<unsigned char>(byte)));
-            return;
+        std::size_t durable = 0;
+        for (const SyncedPart &part : synced)
+            if (part.from <= i && i < part.to)
+                durable = part.state;
+        bool was_there = false;
+        bool legal = false;
+        for (std::size_t version = 0; version < versions.size() && !legal; ++version) {
+            const bool same = (*sources[version])[i] == byte;
+            was_there = was_there || same;
+            legal = same && versions[version].last >= durable;
         }
+        if (legal)
+            continue;
+        add(byte == 0   ? "zeros"
+            : was_there ? "bytes"
+                        : "garbage",
+            found.path,
+            fmt::format(
+                "{}, byte {}: {:#04x}, which {}", where, i, static_cast<unsigned char>(byte),
+                was_there ? "was there before others were made durable" : "was never there"));
+        return;
     }
 }
 
@@ -224,19 +300,23 @@ void Comparison::compare_bytes(const TreeEntry &found, const TreeEntry &legal)
         return;
     const std::size_t newest = exact ? state_ : newest_bytes(legal.inode);
     for (std::size_t block = 0; block < block_count(found); ++block) {
-        std::vector<std::uint64_t> versions;
+        std::vector<Version> versions;
         const std::size_t oldest =
-            exact ? before_stores(legal.inode, block) : oldest_bytes(legal.inode, block);
+            exact ? before_stores(legal.inode, block) : oldest_bytes(legal.inode, block, newest);
         for (std::size_t i = oldest; i <= newest; ++i) {
             const TreeEntry *version = history_.tree_at(i).by_inode(legal.inode);
             const std::uint64_t hash = version ? hash_at(*version, block) : 0;
-            if (std::find(versions.begin(), versions.end(), hash) == versions.end())
-                versions.push_back(hash);
+            const auto known = std::find_if(versions.begin(), versions.end(),
+                                            [&](const Version &each) { return each.hash == hash; });
+            if (known == versions.end())
+                versions.push_back({hash, i});
+            else
+                known->last = i;
         }
         if (!exact && rules_.stale_bytes && versions.size() > 1)
             continue;
         const std::size_t before = problems_.size();
-        compare_block(found, block, versions);
+        compare_block(found, block, versions, synced_parts(legal.inode, block, oldest, newest));
         if (problems_.size() != before)
             return; // one problem a file
     }
@@ -322,14 +402,14 @@ std::size_t durable_state(const History &history, const Window &window, const Se
             durable = std::max(durable, i);
             break;
         case Durable::file:
-            durable =
-                std::max(durable, last_change(history, i, [&](const Tree &a, const Tree &b) {
-                             return a.describe_inode(state.inode) != b.describe_inode(state.inode);
-                         }));
+            durable = std::max(durable, last_change(history, i, [&](std::size_t at) {
+                                   return history.tree_at(at - 1).describe_inode(state.inode) !=
+                                          history.tree_at(at).describe_inode(state.inode);
+                               }));
             break;
         case Durable::file_data:
-            durable = std::max(durable, last_change(history, i, [&](const Tree &a, const Tree &b) {
-                                   return data_changed(a, b, state.inode);
+            durable = std::max(durable, last_change(history, i, [&](std::size_t at) {
+                                   return data_changed(history, at, state.inode);
                                }));
             break;
         }

@@ -4,6 +4,7 @@
 #include "replayer/oracle/semantic.h"
 
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
 
 #include "replayer/oracle/oracle_choice.h"
 
@@ -337,6 +338,82 @@ TEST(FsyncSemantics, ARangeThatWasSyncedIsDurableAlone)
     past.history.states.back().range = {agent::kTreeBlock, agent::kTreeBlock};
     EXPECT_EQ(kind(past.at_end(root({file("a", 12, "AB")}))), "legal");
     EXPECT_EQ(kind(past.at_end(root({file("a", 12, "BA")}))), "bytes a");
+}
+
+// The first `count` bytes of a block are of one letter, the rest of another.
+agent::TreeDump mixed(std::size_t count, char first, char rest)
+{
+    agent::TreeDump result = dump(root({file("a", 12, "?")}));
+    const auto byte = [](char letter) { return letter == ' ' ? '\0' : letter; };
+    result.blocks.push_back({'?', std::string(count, byte(first)) +
+                                      std::string(agent::kTreeBlock - count, byte(rest))});
+    return result;
+}
+
+TEST(FsyncSemantics, AWriteThatSyncsMakesItsBytesDurableAndNoOthers)
+{
+    Past past;
+    past.then(root({file("a", 12, "A")}))
+        .sync(Durable::all)
+        .then(root({file("a", 12, "B")}))
+        .then(root({file("a", 12, "C")}), Durable::file, 12);
+    past.history.states.back().range = {0, 100};
+    const auto verdict = [&](const agent::TreeDump &tree) {
+        return kind(judge_tree(tree, past.history, {4, 4}, {}));
+    };
+    EXPECT_EQ(verdict(mixed(100, 'C', 'A')), "legal") << "the write before it was not synced";
+    EXPECT_EQ(verdict(mixed(100, 'C', 'B')), "legal");
+    EXPECT_EQ(verdict(mixed(99, 'C', 'A')), "bytes a");
+    EXPECT_EQ(verdict(mixed(100, 'B', 'C')), "bytes a");
+    EXPECT_EQ(verdict(mixed(100, ' ', 'C')), "zeros a");
+    EXPECT_EQ(verdict(mixed(100, 'C', 'Z')), "garbage a");
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "C")}))), "legal");
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "B")}))), "bytes a") << "a whole block that was";
+    // Before the write has returned it promises nothing.
+    EXPECT_EQ(kind(past.judge(root({file("a", 12, "A")}), {3, 4})), "legal");
+}
+
+TEST(FsyncSemantics, ARangeOverBlocksPromisesPartsOfThem)
+{
+    Past past;
+    past.then(root({file("a", 12, "AAA")}))
+        .sync(Durable::all)
+        .then(root({file("a", 12, "BBB")}), Durable::file_data, 12);
+    past.history.states.back().range = {agent::kTreeBlock / 2, 2 * agent::kTreeBlock};
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "BBB")}))), "legal");
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "BAB")}))), "bytes a");
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "ABB")}))), "bytes a");
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "BBA")}))), "bytes a");
+}
+
+TEST(FsyncSemantics, BytesThatWereSyncedBeforeTheFileHadANameAreDurable)
+{
+    const auto linked = [](auto change) {
+        Past past;
+        past.sync(Durable::nothing, 12) // a write
+            .sync(Durable::file, 12)
+            .then(root({file("a", 12, "A")}));
+        past.history.states.back().call = SYS_linkat;
+        change(past.history.states);
+        return kind(past.at_end(root({file("a", 12, " ")})));
+    };
+    EXPECT_EQ(linked([](auto &) {}), "zeros a");
+    EXPECT_EQ(linked([](auto &states) { states[2].durable = Durable::all; }), "zeros a");
+    EXPECT_EQ(linked([](auto &states) { std::swap(states[1], states[2]); }), "legal")
+        << "written again after fsync";
+    EXPECT_EQ(linked([](auto &states) { states[2].inode = 13; }), "legal")
+        << "another file's fsync";
+    EXPECT_EQ(linked([](auto &states) { states[2].range = {0, 1}; }), "legal");
+    EXPECT_EQ(linked([](auto &states) { states[3].call = SYS_openat; }), "legal") << "a new file";
+}
+
+TEST(FsyncSemantics, FdatasyncSaysNothingOfTheLinkThatNamesAFile)
+{
+    Past past;
+    past.then(root({file("a", 12, "A")})).sync(Durable::file_data, 12);
+    EXPECT_EQ(kind(past.at_end(root())), "missing a") << "it was made with its name";
+    past.history.states[1].call = SYS_linkat;
+    EXPECT_EQ(kind(past.at_end(root())), "legal");
 }
 
 TEST(FsyncSemantics, ASyncInProgressPromisesNothing)
