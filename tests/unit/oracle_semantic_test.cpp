@@ -167,6 +167,23 @@ TEST(SyncSemantics, StoresToAMapAreDurableOnceTheyAreSynced)
     EXPECT_EQ(kind(past.judge(root({file("a", 12, "AC")}), {3, 4}, kSync)), "legal");
 }
 
+TEST(SyncSemantics, ASyncedRangeIsOfTheStoresInIt)
+{
+    Past past;
+    past.then(root({file("a", 12, "AA")})).then(root({file("a", 12, "BB")}));
+    past.history.states[2].store = true;
+    past.history.states[2].inode = 12;
+    past.sync(Durable::file_data, 12);
+    past.history.states[3].range = {0, agent::kTreeBlock};
+    past.history.states[3].store = false;
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "BA")}), kSync)), "legal");
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "AB")}), kSync)), "bytes a");
+    // Bytes that a write synced, in a block that was stored to.
+    past.history.states[3].range = {agent::kTreeBlock, 10};
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "AB")}), kSync)), "legal");
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "BA")}), kSync)), "bytes a");
+}
+
 TEST(FsyncSemantics, AnyPrefixWithoutASync)
 {
     Past past;
