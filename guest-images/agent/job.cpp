@@ -85,7 +85,7 @@ template <typename V> void fields(V &v, typename V::template Ref<Job> m)
 
 template <typename V> void fields(V &v, typename V::template Ref<Observation> m)
 {
-    v.choice(m.moment, Moment::end);
+    v.choice(m.moment, Moment::overflow);
     v.number(m.operation);
     v.number(m.call);
     v.number(m.call_ordinal);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What a workload left after each of its operations, seen in a guest that is not recorded: the states
-// that a recovered tree is compared with.
+// What a workload left after each of its operations, seen in a guest that is not recorded: the
+// states that a recovered tree is compared with.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -10,11 +11,16 @@
 
 namespace fencepost::agent {
 
+// Of what observations say and how they are written: those of another version are not read.
+inline constexpr int kObservationsVersion = 2;
+inline constexpr std::size_t kObservationsLimit = 24 << 20; // bytes; what fits into the mailbox
+
 enum class Moment : std::uint8_t {
     start,       // before the first operation
     begin,       // a command of a script begins; the tree is the last one
     system_call, // after a system call that may have changed the tree
-    end,         // after an operation
+    end,         // after an operation; with operation 0, after the workload
+    overflow,    // what came from here on is missing: it did not fit
 };
 
 // What an operation promises to survive a crash.
@@ -27,17 +33,17 @@ enum class Durable : std::uint8_t {
 
 struct Observation {
     Moment moment = Moment::start;
-    std::uint32_t operation = 0; // as in the trace's operation markers; 0: not within one
-    std::int32_t call = -1;      // number of the system call; -1: none
+    std::uint32_t operation = 0;    // as in the trace's operation markers; 0: not within one
+    std::int32_t call = -1;         // number of the system call; -1: none
     std::uint32_t call_ordinal = 0; // from 1, of the calls that are looked at
-    std::int64_t result = 0;     // of operation or call; negative: errno
+    std::int64_t result = 0;        // of operation or call; negative: errno
     Durable durable = Durable::nothing;
     std::uint64_t inode = 0; // what is durable, or was mapped
-    TreeRange range;         // of a file: what is durable; a length of 0: all of it
-    // The inode was mapped for writing, so that its bytes can change without a call; of an operation that
-    // is no call: they changed now.
+    TreeRange range;         // of a file: whose bytes are durable; a length of 0: all of it
+    // The inode was mapped for writing, so that its bytes can change without a call; of an
+    // operation that is no call: they changed now.
     bool mapped = false;
-    bool same_tree = true;   // as in the observation before
+    bool same_tree = true; // as in the observation before
     TreeDump tree;
 
     bool operator==(const Observation &) const = default;
@@ -46,8 +52,8 @@ struct Observation {
 struct ObservationPlan {
     std::string root; // mount point; empty: nothing is observed
     TreeLimits limits;
-    // Other runs of the same workload have another one: time of day, random numbers and process ids then
-    // differ, and with them whatever depends on them.
+    // Other runs of the same workload have another one: time of day, random numbers and process ids
+    // then differ, and with them whatever depends on them.
     std::uint32_t variation = 0;
 
     bool operator==(const ObservationPlan &) const = default;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The system calls that change a tree or make it durable. Shared with the host, which finds the same
-// ones in a trace.
+// The system calls that change a tree or make it durable. Shared with the host, which finds the
+// same ones in a trace.
 #pragma once
 
 #include <algorithm>
@@ -72,8 +72,9 @@ inline constexpr ObservedCall kObservedCalls[] = {
 
 inline const ObservedCall *find_observed_call(long number)
 {
-    const auto *found = std::find_if(std::begin(kObservedCalls), std::end(kObservedCalls),
-                                     [&](const ObservedCall &call) { return call.number == number; });
+    const auto *found =
+        std::find_if(std::begin(kObservedCalls), std::end(kObservedCalls),
+                     [&](const ObservedCall &call) { return call.number == number; });
     return found == std::end(kObservedCalls) ? nullptr : found;
 }
 

@@ -42,6 +42,8 @@ private:
     void stopped(pid_t thread, int status);
     void call_ended(pid_t thread, const user_regs_struct &entry, long result);
     void note_mark(pid_t thread, const user_regs_struct &entry);
+    void promise_write(pid_t thread, const user_regs_struct &entry, std::uint64_t size,
+                       Observation &observation) const;
     // Of a descriptor in a traced process; false: it has none.
     bool stat_of(pid_t thread, long descriptor, struct stat &status) const;
     void resume(pid_t thread, int signal) { ptrace(PTRACE_SYSCALL, thread, nullptr, signal); }
@@ -80,7 +82,8 @@ void Tracer::note_mark(pid_t thread, const user_regs_struct &entry)
 {
     char text[64] = {};
     const iovec local = {text, sizeof text - 1};
-    const iovec remote = {reinterpret_cast<void *>(entry.rsi), std::min<std::size_t>(entry.rdx, sizeof text - 1)};
+    const iovec remote = {reinterpret_cast<void *>(entry.rsi),
+                          std::min<std::size_t>(entry.rdx, sizeof text - 1)};
     if (process_vm_readv(thread, &local, 1, &remote, 1, 0) <= 0)
         return;
     unsigned long number = 0;
@@ -101,6 +104,37 @@ void Tracer::note_mark(pid_t thread, const user_regs_struct &entry)
     observer_.note(std::move(observation), looks);
 }
 
+void Tracer::promise_write(pid_t thread, const user_regs_struct &entry, std::uint64_t size,
+                           Observation &observation) const
+{
+    char path[64];
+    std::snprintf(path, sizeof path, "/proc/%d/fdinfo/%lld", thread,
+                  static_cast<long long>(entry.rdi));
+    long long position = 0;
+    unsigned flags = 0;
+    FILE *info = std::fopen(path, "re");
+    const bool known = info && std::fscanf(info, "pos: %lld flags: %o", &position, &flags) == 2;
+    if (info)
+        std::fclose(info);
+    if (!known)
+        return;
+    const auto offset = static_cast<long long>(entry.r10);
+    const bool second = observation.call == SYS_pwritev2;
+    if (second) {
+        flags |= entry.r9 & RWF_SYNC ? O_SYNC : 0;
+        flags |= entry.r9 & RWF_DSYNC ? O_DSYNC : 0;
+        flags |= entry.r9 & RWF_APPEND ? O_APPEND : 0;
+    }
+    const bool placed = observation.call == SYS_pwrite64 || observation.call == SYS_pwritev ||
+                        (second && offset != -1);
+    // Linux appends with O_APPEND whatever offset it is told.
+    const long long end = flags & O_APPEND ? static_cast<long long>(size)
+                          : placed         ? offset + observation.result
+                                           : position;
+    observer_.promise_write(observation, static_cast<int>(flags),
+                            static_cast<std::uint64_t>(end - observation.result));
+}
+
 void Tracer::call_ended(pid_t thread, const user_regs_struct &entry, long result)
 {
     const long number = static_cast<long>(entry.orig_rax);
@@ -113,7 +147,8 @@ void Tracer::call_ended(pid_t thread, const user_regs_struct &entry, long result
     if (number == SYS_write && has_file && S_ISFIFO(status.st_mode)) {
         char path[64];
         char target[64] = {};
-        std::snprintf(path, sizeof path, "/proc/%d/fd/%lld", thread, static_cast<long long>(entry.rdi));
+        std::snprintf(path, sizeof path, "/proc/%d/fd/%lld", thread,
+                      static_cast<long long>(entry.rdi));
         [[maybe_unused]] const ssize_t length = readlink(path, target, sizeof target - 1);
         if (std::string_view(target) == kMarkPipe)
             return note_mark(thread, entry);
@@ -133,31 +168,23 @@ void Tracer::call_ended(pid_t thread, const user_regs_struct &entry, long result
     observation.durable = call->durable;
     observation.inode = has_file ? status.st_ino : 0;
     if (number == SYS_mmap) {
-        if (static_cast<long>(entry.r8) < 0 || (entry.r10 & MAP_TYPE) == MAP_PRIVATE || !(entry.rdx & PROT_WRITE))
+        if (static_cast<long>(entry.r8) < 0 || (entry.r10 & MAP_TYPE) == MAP_PRIVATE ||
+            !(entry.rdx & PROT_WRITE))
             return;
-        if (!stat_of(thread, static_cast<long>(entry.r8), status) || !observer_.concerns(status.st_dev))
+        if (!stat_of(thread, static_cast<long>(entry.r8), status) ||
+            !observer_.concerns(status.st_dev))
             return;
         maps_[static_cast<std::uint64_t>(result)] = status.st_ino;
         observation.mapped = true;
         observation.inode = status.st_ino;
     } else if (number == SYS_msync) {
         const auto map = maps_.upper_bound(entry.rdi);
-        if (map == maps_.begin() || !(entry.rdx & MS_SYNC))
+        if (map == maps_.begin() || !(entry.rdx & MS_SYNC) || entry.rsi == 0)
             return;
         // Which part of the file it was does not matter: a mapped file's bytes are not judged.
         observation.inode = std::prev(map)->second;
-    } else if (call->write && observation.durable == Durable::nothing && has_file) {
-        char path[64];
-        std::snprintf(path, sizeof path, "/proc/%d/fdinfo/%lld", thread, static_cast<long long>(entry.rdi));
-        unsigned flags = 0;
-        if (FILE *info = std::fopen(path, "re")) {
-            [[maybe_unused]] const int found = std::fscanf(info, "pos: %*d flags: %o", &flags);
-            std::fclose(info);
-        }
-        if ((flags & O_SYNC) == O_SYNC)
-            observation.durable = Durable::file;
-        else if (flags & O_DSYNC)
-            observation.durable = Durable::file_data;
+    } else if (call->write) {
+        promise_write(thread, entry, static_cast<std::uint64_t>(status.st_size), observation);
     }
     observer_.note(std::move(observation));
 }
@@ -192,8 +219,8 @@ int Tracer::run(const std::vector<std::string> &argv)
     int status = 0;
     if (first < 0 || waitpid(first, &status, WUNTRACED) < 0)
         return 126;
-    constexpr long kOptions = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE |
-                              PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL;
+    constexpr long kOptions = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |
+                              PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL;
     if (ptrace(PTRACE_SEIZE, first, nullptr, kOptions) < 0) {
         kill(first, SIGKILL);
         std::fprintf(stderr, "cannot trace the workload: %s\n", std::strerror(errno));

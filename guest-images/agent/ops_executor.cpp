@@ -24,11 +24,12 @@ namespace fencepost::agent {
 namespace {
 
 constexpr std::size_t kLine = 64;
+constexpr std::uint64_t kPage = 4096;
 
 struct Map {
     char *start = nullptr;
     std::uint64_t length = 0;
-    int file = -1;            // a descriptor of its own
+    int file = -1; // a descriptor of its own
     std::uint64_t file_offset = 0;
 
     bool contains(std::uint64_t offset, std::uint64_t size) const
@@ -53,7 +54,8 @@ bool has_clwb()
 void flush_lines(const char *from, const char *to)
 {
     static const bool clwb = has_clwb();
-    for (const char *line = from - reinterpret_cast<std::uintptr_t>(from) % kLine; line < to; line += kLine) {
+    for (const char *line = from - reinterpret_cast<std::uintptr_t>(from) % kLine; line < to;
+         line += kLine) {
         if (clwb)
             asm volatile("clwb %0" : : "m"(*line) : "memory");
         else
@@ -61,10 +63,19 @@ void flush_lines(const char *from, const char *to)
     }
 }
 
+// What msync syncs: whole pages, of the map.
+TreeRange synced_pages(const Op &op)
+{
+    const std::uint64_t end = op.numbers[0] + op.numbers[1];
+    const std::uint64_t first = op.numbers[0] / kPage * kPage;
+    return {first, (end + kPage - 1) / kPage * kPage - first};
+}
+
 class Executor {
 public:
     Executor(const OpsProgram &program, Observer *observer)
-        : program_(program), observer_(observer), files_(std::max<std::size_t>(program.file_slots, 1), -1),
+        : program_(program), observer_(observer),
+          files_(std::max<std::size_t>(program.file_slots, 1), -1),
           maps_(std::max<std::size_t>(program.map_slots, 1))
     {
     }
@@ -96,6 +107,7 @@ private:
     std::string bytes(const Op &op, std::uint64_t offset) const;
 
     void observe(const Op &op, long result);
+    void promise_write(const Op &op, int file, Observation &observation) const;
 
     const OpsProgram &program_;
     Observer *observer_;
@@ -146,9 +158,25 @@ void Executor::run_thread(const OpsThread &thread)
             observe(op, result < 0 ? -error_number : result);
         if (result < 0 && !op.may_fail) {
             failed_ = true;
-            std::fprintf(stderr, "line %u: %s: %s\n", op.line, op.text.c_str(), std::strerror(error_number));
+            std::fprintf(stderr, "line %u: %s: %s\n", op.line, op.text.c_str(),
+                         std::strerror(error_number));
         }
     }
+}
+
+void Executor::promise_write(const Op &op, int file, Observation &observation) const
+{
+    const int flags = fcntl(file, F_GETFL);
+    struct stat status;
+    if (flags < 0 || fstat(file, &status) < 0)
+        return;
+    // Where the write ended; Linux appends with O_APPEND whatever offset pwrite is told.
+    const off_t end = flags & O_APPEND ? status.st_size
+                      : op.kind == OpKind::pwrite
+                          ? static_cast<off_t>(op.numbers[0]) + observation.result
+                          : lseek(file, 0, SEEK_CUR);
+    observer_->promise_write(observation, flags,
+                             static_cast<std::uint64_t>(end - observation.result));
 }
 
 // What the operation made durable, and the tree after it.
@@ -165,19 +193,19 @@ void Executor::observe(const Op &op, long result)
         observation.durable = op.kind == OpKind::fsync ? Durable::file : Durable::file_data;
         file = files_[op.slot];
     } else if (op.kind == OpKind::msync) {
-        observation.durable = Durable::file_data;
+        const TreeRange pages = synced_pages(op);
+        if (pages.length != 0)
+            observation.durable = Durable::file_data;
         file = maps_[op.slot].file;
-        observation.range = {maps_[op.slot].file_offset + op.numbers[0], op.numbers[1]};
+        observation.range = {maps_[op.slot].file_offset + pages.offset, pages.length};
     } else if (op.kind == OpKind::store) {
         file = maps_[op.slot].file;
         observation.mapped = true;
     } else if (op.kind == OpKind::write || op.kind == OpKind::pwrite) {
         file = files_[op.slot];
-        const int flags = fcntl(file, F_GETFL);
-        if (flags >= 0 && (flags & O_SYNC) == O_SYNC)
-            observation.durable = Durable::file;
-        else if (flags >= 0 && (flags & O_DSYNC))
-            observation.durable = Durable::file_data;
+        promise_write(op, file, observation);
+    } else if (op.kind == OpKind::ftruncate || op.kind == OpKind::fallocate) {
+        file = files_[op.slot];
     }
     struct stat status;
     if (file >= 0 && fstat(file, &status) == 0)
@@ -203,11 +231,12 @@ long Executor::execute_on_map(const Op &op, Map &map)
     case OpKind::map: {
         if (map.start)
             return error(EBUSY);
-        void *start = mmap(nullptr, op.numbers[1], PROT_READ | PROT_WRITE, MAP_SHARED, files_[op.slot2],
-                           static_cast<off_t>(op.numbers[0]));
+        void *start = mmap(nullptr, op.numbers[1], PROT_READ | PROT_WRITE, MAP_SHARED,
+                           files_[op.slot2], static_cast<off_t>(op.numbers[0]));
         if (start == MAP_FAILED)
             return -1;
-        map = {static_cast<char *>(start), op.numbers[1], observer_ ? dup(files_[op.slot2]) : -1, op.numbers[0]};
+        map = {static_cast<char *>(start), op.numbers[1], observer_ ? dup(files_[op.slot2]) : -1,
+               op.numbers[0]};
         return 0;
     }
     case OpKind::store: {
@@ -228,8 +257,8 @@ long Executor::execute_on_map(const Op &op, Map &map)
     case OpKind::msync: {
         if (!map.contains(op.numbers[0], op.numbers[1]))
             return error(ERANGE);
-        const std::uint64_t page = op.numbers[0] & ~std::uint64_t{4095};
-        return msync(map.start + page, op.numbers[0] - page + op.numbers[1], MS_SYNC);
+        const TreeRange pages = synced_pages(op);
+        return msync(map.start + pages.offset, pages.length, MS_SYNC);
     }
     default: {
         const long result = map.start ? munmap(map.start, map.length) : error(EINVAL);
@@ -253,7 +282,8 @@ long Executor::execute(const Op &op)
     case OpKind::open:
         if (file >= 0)
             return error(EBUSY);
-        file = open(path, static_cast<int>(op.numbers[0]) | O_CLOEXEC, static_cast<mode_t>(op.numbers[1]));
+        file = open(path, static_cast<int>(op.numbers[0]) | O_CLOEXEC,
+                    static_cast<mode_t>(op.numbers[1]));
         return file < 0 ? -1 : 0;
     case OpKind::close: {
         const int closed = file;
@@ -340,7 +370,14 @@ int execute_ops(const OpsProgram &program, Observer *observer)
     umask(0);
     if (observer)
         observer->note({});
-    return Executor(program, observer).run();
+    const int result = Executor(program, observer).run();
+    if (observer) {
+        Observation end;
+        end.moment = Moment::end;
+        end.result = result;
+        observer->note(std::move(end), false);
+    }
+    return result;
 }
 
 } // namespace fencepost::agent

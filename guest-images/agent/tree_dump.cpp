@@ -9,6 +9,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/limits.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -24,9 +25,9 @@ namespace fencepost::agent {
 namespace {
 
 constexpr std::size_t kReadSize = 64 << 10;
-constexpr std::size_t kHoleLimit = 1024;     // of one file
-constexpr std::size_t kAttributeLimit = 64;  // of one file
-constexpr std::size_t kNameLimit = 65536;    // in one directory
+constexpr std::size_t kHoleLimit = 1024;    // of one file
+constexpr std::size_t kAttributeLimit = 64; // of one file
+constexpr std::size_t kNameLimit = 65536;   // in one directory
 constexpr std::uint32_t kDepthLimit = 64;
 constexpr std::size_t kHashBytesLimit = 4 << 20; // of all files: what a reply can carry
 
@@ -88,8 +89,10 @@ private:
     dev_t device_ = 0;
     std::uint64_t bytes_left_ = 0;
     std::size_t hash_bytes_left_ = kHashBytesLimit;
-    std::map<std::uint64_t, std::size_t> linked_; // by inode, files with several names: the first one's entry
+    std::map<std::uint64_t, std::size_t>
+        linked_; // by inode, files with several names: the first one's entry
     std::string buffer_ = std::string(kReadSize, '\0');
+    std::string names_ = std::string(XATTR_LIST_MAX, '\0');
 };
 
 void Dumper::add_block(std::string &hashes, const char *block)
@@ -113,10 +116,12 @@ void Dumper::find_holes(TreeEntry &entry, int file)
             return;
         const off_t data = lseek(file, hole, SEEK_DATA);
         // ENXIO: there is none up to the end.
-        const std::uint64_t end = data < 0 ? entry.size : std::min(static_cast<std::uint64_t>(data), entry.size);
+        const std::uint64_t end =
+            data < 0 ? entry.size : std::min(static_cast<std::uint64_t>(data), entry.size);
         if (end <= static_cast<std::uint64_t>(hole))
             return;
-        entry.holes.push_back({static_cast<std::uint64_t>(hole), end - static_cast<std::uint64_t>(hole)});
+        entry.holes.push_back(
+            {static_cast<std::uint64_t>(hole), end - static_cast<std::uint64_t>(hole)});
         at = end;
     }
 }
@@ -128,7 +133,8 @@ void Dumper::read_range(TreeEntry &entry, int file, std::uint64_t from, std::uin
         const std::size_t wanted = std::min<std::uint64_t>(kReadSize, to - from);
         std::size_t have = 0;
         while (have < wanted) {
-            const ssize_t got = pread(file, buffer_.data() + have, wanted - have, static_cast<off_t>(from + have));
+            const ssize_t got =
+                pread(file, buffer_.data() + have, wanted - have, static_cast<off_t>(from + have));
             if (got < 0 && errno == EINTR)
                 continue;
             if (got < 0)
@@ -156,7 +162,8 @@ void Dumper::read_contents(TreeEntry &entry, const std::string &path)
     if (!file)
         return fail_step(entry, "open");
     find_holes(entry, file.get());
-    const std::uint64_t hash_bytes = (entry.size + kTreeBlock - 1) / kTreeBlock * sizeof(std::uint64_t);
+    const std::uint64_t hash_bytes =
+        (entry.size + kTreeBlock - 1) / kTreeBlock * sizeof(std::uint64_t);
     std::uint64_t data_bytes = entry.size;
     for (const TreeRange &hole : entry.holes)
         data_bytes -= hole.length;
@@ -171,8 +178,9 @@ void Dumper::read_contents(TreeEntry &entry, const std::string &path)
         // Whole blocks of the hole; its ragged ends are read like data.
         const std::uint64_t first = (hole.offset + kTreeBlock - 1) / kTreeBlock * kTreeBlock;
         const std::uint64_t end = hole.offset + hole.length;
-        const std::uint64_t last = end == entry.size ? (end + kTreeBlock - 1) / kTreeBlock * kTreeBlock
-                                                     : end / kTreeBlock * kTreeBlock;
+        const std::uint64_t last = end == entry.size
+                                       ? (end + kTreeBlock - 1) / kTreeBlock * kTreeBlock
+                                       : end / kTreeBlock * kTreeBlock;
         if (first >= last)
             continue;
         read_range(entry, file.get(), at, first);
@@ -184,23 +192,23 @@ void Dumper::read_contents(TreeEntry &entry, const std::string &path)
 
 void Dumper::read_attributes(TreeEntry &entry, const std::string &path)
 {
-    char names[4096];
-    const ssize_t length = llistxattr(path.c_str(), names, sizeof names);
+    const ssize_t length = llistxattr(path.c_str(), names_.data(), names_.size());
     if (length < 0) {
         if (errno != ENOTSUP)
             fail_step(entry, "xattr");
         return;
     }
-    for (ssize_t at = 0; at < length; at += static_cast<ssize_t>(std::strlen(names + at)) + 1) {
+    const char *const end = names_.data() + length;
+    for (const char *name = names_.data(); name < end; name += std::strlen(name) + 1) {
         if (entry.attributes.size() == kAttributeLimit) {
             result_.truncated = true;
             break;
         }
-        const ssize_t size = lgetxattr(path.c_str(), names + at, buffer_.data(), buffer_.size());
+        const ssize_t size = lgetxattr(path.c_str(), name, buffer_.data(), buffer_.size());
         if (size < 0)
             fail_step(entry, "xattr");
         else
-            entry.attributes.push_back({names + at, buffer_.substr(0, static_cast<std::size_t>(size))});
+            entry.attributes.push_back({name, buffer_.substr(0, static_cast<std::size_t>(size))});
     }
     std::sort(entry.attributes.begin(), entry.attributes.end(),
               [](const TreeAttribute &a, const TreeAttribute &b) { return a.name < b.name; });
@@ -258,7 +266,8 @@ void Dumper::visit(const std::string &path, const std::string &name, std::uint32
     entry.user = status.st_uid;
     entry.group = status.st_gid;
     entry.link_count = static_cast<std::uint32_t>(status.st_nlink);
-    entry.device = entry.type == FileType::character || entry.type == FileType::block ? status.st_rdev : 0;
+    entry.device =
+        entry.type == FileType::character || entry.type == FileType::block ? status.st_rdev : 0;
     entry.size = entry.type == FileType::file ? static_cast<std::uint64_t>(status.st_size) : 0;
     if (status.st_dev != device_) { // something is mounted here: not ours to look into
         result_.entries.push_back(std::move(entry));
@@ -272,7 +281,8 @@ void Dumper::visit(const std::string &path, const std::string &name, std::uint32
         if (length < 0)
             fail_step(entry, "readlink");
         else
-            entry.target = buffer_.substr(0, std::min(buffer_.find('\0'), static_cast<std::size_t>(length)));
+            entry.target =
+                buffer_.substr(0, std::min(buffer_.find('\0'), static_cast<std::size_t>(length)));
     } else if (entry.type == FileType::file) {
         const auto other = entry.link_count > 1 ? linked_.find(entry.inode) : linked_.end();
         if (other != linked_.end()) {

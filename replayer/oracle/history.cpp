@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/error.h"
-
 namespace fencepost::oracle {
 
 using agent::Moment;
@@ -20,6 +18,17 @@ bool is_child(const std::string &path, const std::string &directory)
     const std::string prefix = directory == "." ? "" : directory + "/";
     return path != "." && path.starts_with(prefix) &&
            path.find('/', prefix.size()) == std::string::npos;
+}
+
+std::string parent_of(const std::string &path)
+{
+    const std::size_t slash = path.rfind('/');
+    return slash == std::string::npos ? "." : path.substr(0, slash);
+}
+
+std::string base_name(const std::string &path)
+{
+    return path.substr(path.rfind('/') + 1); // all of it if there is no slash
 }
 
 // Everything but names, inode and bytes.
@@ -40,9 +49,13 @@ std::string attributes_of(const TreeEntry &entry)
 Tree::Tree(std::vector<TreeEntry> entries)
 {
     for (TreeEntry &entry : entries) {
-        if (entry.failed_step != "stat")
-            names_.emplace(entry.inode, entry.path);
         const std::string path = entry.path;
+        if (entries_.contains(path)) {
+            listed_twice_.insert(path);
+            continue;
+        }
+        if (entry.failed_step != "stat")
+            names_.emplace(entry.inode, path);
         entries_[path] = std::move(entry);
     }
 }
@@ -66,12 +79,16 @@ std::string Tree::describe_inode(std::uint64_t inode) const
         return {};
     std::string text = attributes_of(*entry);
     const auto [first, last] = names_.equal_range(inode);
-    for (auto name = first; name != last; ++name)
-        text += "name " + name->second + "\n";
+    // Names go by the directory that they are in, not by its path: a rename further up changes
+    // nothing here.
+    for (auto name = first; name != last; ++name) {
+        const TreeEntry *parent = find(parent_of(name->second));
+        text += fmt::format("name {} {}\n", parent ? parent->inode : 0, base_name(name->second));
+    }
     if (entry->type == agent::FileType::directory)
         for (const auto &[path, child] : entries_)
             if (is_child(path, entry->path))
-                text += fmt::format("child {} {}\n", path, child.inode);
+                text += fmt::format("child {} {}\n", base_name(path), child.inode);
     return text;
 }
 
@@ -97,7 +114,12 @@ History make_history(const std::vector<Observation> &observations)
     History history;
     for (const Observation &seen : observations) {
         if (seen.tree.truncated)
-            fail(ErrorKind::usage, "the workload's tree is too large to be compared");
+            throw NoLegalStates("the workload's tree is too large to be compared");
+        if (seen.moment == Moment::overflow)
+            throw NoLegalStates(
+                fmt::format("the workload changes too much to be observed: its trees and their "
+                            "bytes take more than {} MiB",
+                            agent::kObservationsLimit >> 20));
         if (!seen.same_tree)
             history.trees.emplace_back(seen.tree.entries);
         if (history.trees.empty())
@@ -116,6 +138,8 @@ History make_history(const std::vector<Observation> &observations)
     }
     if (history.states.empty())
         fail(ErrorKind::trace, "the workload was not observed");
+    if (history.states.back().moment != Moment::end || history.states.back().operation != 0)
+        throw NoLegalStates("the workload was not observed up to its end");
     return history;
 }
 

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error.h"
 #include "guest-images/agent/observation.h"
 
 namespace fencepost::oracle {
@@ -23,6 +24,8 @@ public:
     explicit Tree(std::vector<agent::TreeEntry> entries);
 
     const std::map<std::string, agent::TreeEntry> &entries() const { return entries_; }
+    // Names that a directory lists more than once; entries() has the first of each.
+    const std::set<std::string> &listed_twice() const { return listed_twice_; }
     const agent::TreeEntry *find(const std::string &path) const;
     // The first of an inode's names; nullptr: it has none.
     const agent::TreeEntry *by_inode(std::uint64_t inode) const;
@@ -33,6 +36,7 @@ public:
 private:
     std::map<std::string, agent::TreeEntry> entries_;
     std::multimap<std::uint64_t, std::string> names_;
+    std::set<std::string> listed_twice_;
 };
 
 struct State {
@@ -71,7 +75,13 @@ struct History {
     std::string known_blocks() const;
 };
 
-// A trace error if the observations contradict themselves.
+// Why a run has no legal states to compare with.
+class NoLegalStates : public Error {
+public:
+    explicit NoLegalStates(const std::string &why) : Error(ErrorKind::usage, why) {}
+};
+
+// A trace error if the observations contradict themselves, NoLegalStates if some are missing.
 History make_history(const std::vector<agent::Observation> &observations);
 
 // The fields in which two histories of the same workload differ, put into the masks of the first. A

@@ -39,11 +39,12 @@ observe(const record::RunFiles &run, const record::RecordInputs &inputs, const f
         const std::function<void(const std::string &line)> &progress)
 {
     const fs::path file = run.legal_states() / fmt::format("{}.{}", name, variation);
+    const std::string head = fmt::format("{} {}\n", digest, agent::kObservationsVersion);
     agent::JobReport report;
     if (fs::exists(file)) {
         const std::string kept = read_file(file);
-        if (kept.starts_with(digest + "\n") &&
-            agent::decode_job(std::string_view(kept).substr(digest.size() + 1), report))
+        if (kept.starts_with(head) &&
+            agent::decode_job(std::string_view(kept).substr(head.size()), report))
             return std::move(report.observations);
     }
     if (progress)
@@ -56,7 +57,7 @@ observe(const record::RunFiles &run, const record::RecordInputs &inputs, const f
     agent::JobReport whole = recorder.observe(inputs, plan);
     report.observations = std::move(whole.observations);
     make_directories(run.legal_states());
-    write_file(file, digest + "\n" + agent::encode_job(report));
+    write_file(file, head + agent::encode_job(report));
     return std::move(report.observations);
 }
 

@@ -42,12 +42,6 @@ private:
     std::vector<TracedOperation> operations_; // in order of first_seq
 };
 
-// Why a run has no legal states to compare with.
-class NoLegalStates : public Error {
-public:
-    explicit NoLegalStates(const std::string &why) : Error(ErrorKind::usage, why) {}
-};
-
 // Runs the workload twice more, or takes what an earlier call left in the run directory. Throws
 // NoLegalStates for a workload that cannot be judged by its trees. `variant` tells inputs that are
 // not the run's own from those that are.

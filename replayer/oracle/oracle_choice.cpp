@@ -154,9 +154,8 @@ SemanticRules rules_for(const agent::MountRequest &mount, const std::string &sem
                                       mount.fstype) != kSyncFileSystems.end()
                           : semantics == "sync";
     rules.semantics = sync ? Semantics::sync : Semantics::fsync;
-    const bool dax = has_dax(mount.options);
-    rules.sizes_lag = !dax;
-    rules.stale_bytes = !dax && has_option(mount.options, "data=writeback");
+    rules.sizes_lag = !sync && !has_dax(mount.options);
+    rules.stale_bytes = rules.sizes_lag && has_option(mount.options, "data=writeback");
     return rules;
 }
 

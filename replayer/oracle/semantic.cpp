@@ -6,6 +6,7 @@
 #include <array>
 
 #include <fmt/format.h>
+#include <sys/syscall.h>
 
 #include "base/error.h"
 
@@ -19,31 +20,54 @@ namespace {
 
 constexpr std::size_t kProblemLimit = 8;
 
-// The last state up to `upto` in which something about the inode changed, as `describe` sees it.
-template <typename Describe>
-std::size_t last_change(const History &history, std::size_t upto, Describe describe)
+// The last state up to `upto` whose tree `changed` says differs from the one before it.
+template <typename Changed>
+std::size_t last_change(const History &history, std::size_t upto, Changed changed)
 {
     for (std::size_t i = upto; i > 0; --i)
-        if (history.states[i].tree != history.states[i - 1].tree &&
-            describe(history.tree_at(i)) != describe(history.tree_at(i - 1)))
+        if (history.states[i].tree != history.states[i - 1].tree && changed(i))
             return i;
     return 0;
 }
 
-std::string data_of(const Tree &tree, std::uint64_t inode)
+// The state gave a name to a file that had none but was there: O_TMPFILE.
+bool is_link(const State &state)
 {
-    const TreeEntry *entry = tree.by_inode(inode);
-    if (!entry)
-        return "none";
-    std::string text = fmt::format("{}", entry->size);
-    for (const agent::TreeRange &hole : entry->holes)
-        text += fmt::format(" {}+{}", hole.offset, hole.length);
-    return text;
+    return state.call == SYS_link || state.call == SYS_linkat;
 }
+
+// What fdatasync cares for. Not that a file lost its last name or got its first one: its data is
+// there all the same for those who have it open.
+bool data_changed(const History &history, std::size_t state, std::uint64_t inode)
+{
+    const TreeEntry *older = history.tree_at(state - 1).by_inode(inode);
+    const TreeEntry *newer = history.tree_at(state).by_inode(inode);
+    if (!newer)
+        return false;
+    if (!older)
+        return !is_link(history.states[state]);
+    return older->size != newer->size || older->holes != newer->holes;
+}
+
+// What a block of a file was, and the last state in which it was that.
+struct Version {
+    std::uint64_t hash = 0;
+    std::size_t last = 0;
+};
+
+// Bytes of a block, `from` the first to before the last, that a state made durable for themselves.
+struct SyncedPart {
+    std::size_t from = 0;
+    std::size_t to = 0;
+    std::size_t state = 0;
+};
 
 int weight(const std::string &kind)
 {
-    return kind.starts_with("cannot ") ? 3 : kind == "missing" ? 2 : kind == "unexpected" ? 1 : 0;
+    return kind.starts_with("cannot ") || kind == "twice" ? 3
+           : kind == "missing"                            ? 2
+           : kind == "unexpected"                         ? 1
+                                                          : 0;
 }
 
 // One tree against one state.
@@ -72,12 +96,19 @@ private:
     void compare_links();
     void compare_bytes(const TreeEntry &found, const TreeEntry &legal);
     void compare_block(const TreeEntry &found, std::size_t block,
-                       const std::vector<std::uint64_t> &versions);
+                       const std::vector<Version> &versions, const std::vector<SyncedPart> &synced);
     bool size_is_legal(const TreeEntry &found, const TreeEntry &legal) const;
     // The states whose bytes a file may have: from where they were made durable, or it came into
     // being.
-    std::size_t oldest_bytes(std::uint64_t inode, std::size_t block) const;
+    std::size_t oldest_bytes(std::uint64_t inode, std::size_t block, std::size_t newest) const;
     std::size_t newest_bytes(std::uint64_t inode) const;
+    // Its bytes were made durable before `linked` gave it a name, and not changed in between.
+    bool synced_unnamed(std::uint64_t inode, std::size_t linked) const;
+    // Parts of a block that were made durable after all of it was, in `oldest`.
+    std::vector<SyncedPart> synced_parts(std::uint64_t inode, std::size_t block, std::size_t oldest,
+                                         std::size_t newest) const;
+    // It was written to after it had lost its last name, where no dump shows it.
+    bool written_unseen(std::uint64_t inode) const;
     // Under sync semantics: stores to a map are no operations of the file system, so they are
     // durable only once somebody made them so.
     std::size_t before_stores(std::uint64_t inode, std::size_t block) const;
@@ -119,17 +150,48 @@ std::size_t Comparison::before_stores(std::uint64_t inode, std::size_t block) co
     return oldest;
 }
 
-std::size_t Comparison::oldest_bytes(std::uint64_t inode, std::size_t block) const
+std::size_t Comparison::oldest_bytes(std::uint64_t inode, std::size_t block,
+                                     std::size_t newest) const
 {
     std::size_t oldest = 0;
-    for (std::size_t i = window_.returned + 1; i-- > 0 && oldest == 0;)
+    // Which bytes were synced after the file had lost its last name is not known.
+    for (std::size_t i = std::min(window_.returned, newest) + 1; i-- > 0 && oldest == 0;)
         if (makes_durable(history_.states[i], inode, block))
             oldest = i;
     // Before it came into being, its number may have been another file's; then it had no bytes.
     for (std::size_t i = state_; i > oldest; --i)
         if (!history_.tree_at(i - 1).by_inode(inode))
-            return i - 1;
+            return synced_unnamed(inode, i) ? i : i - 1;
     return oldest;
+}
+
+bool Comparison::synced_unnamed(std::uint64_t inode, std::size_t linked) const
+{
+    if (!is_link(history_.states[linked]))
+        return false;
+    for (std::size_t i = linked; i-- > 0 && !history_.tree_at(i).by_inode(inode);) {
+        const State &state = history_.states[i];
+        if (state.durable == Durable::all || state.inode == inode)
+            return state.durable != Durable::nothing && state.range.length == 0 &&
+                   i <= window_.returned;
+    }
+    return false;
+}
+
+std::vector<SyncedPart> Comparison::synced_parts(std::uint64_t inode, std::size_t block,
+                                                 std::size_t oldest, std::size_t newest) const
+{
+    std::vector<SyncedPart> parts;
+    const std::uint64_t first = std::uint64_t(block) * kTreeBlock;
+    for (std::size_t i = oldest + 1; i <= std::min(window_.returned, newest); ++i) {
+        const State &state = history_.states[i];
+        const std::uint64_t from = std::max(first, state.range.offset);
+        const std::uint64_t to =
+            std::min(first + kTreeBlock, state.range.offset + state.range.length);
+        if (state.durable != Durable::nothing && state.inode == inode && from < to)
+            parts.push_back({from - first, to - first, i});
+    }
+    return parts;
 }
 
 std::size_t Comparison::newest_bytes(std::uint64_t inode) const
@@ -140,13 +202,26 @@ std::size_t Comparison::newest_bytes(std::uint64_t inode) const
     return window_.begun;
 }
 
+bool Comparison::written_unseen(std::uint64_t inode) const
+{
+    for (std::size_t i = newest_bytes(inode) + 1; i <= window_.begun; ++i) {
+        if (history_.tree_at(i).by_inode(inode))
+            return false; // its number is another file's
+        const State &state = history_.states[i];
+        if (state.inode == inode && (state.durable == Durable::nothing || state.range.length != 0))
+            return true;
+    }
+    return false;
+}
+
 bool Comparison::size_is_legal(const TreeEntry &found, const TreeEntry &legal) const
 {
     if (found.size == legal.size)
         return true;
     if (!rules_.sizes_lag)
         return false;
-    for (std::size_t i = oldest_bytes(legal.inode, 0); i <= newest_bytes(legal.inode); ++i) {
+    const std::size_t newest = newest_bytes(legal.inode);
+    for (std::size_t i = oldest_bytes(legal.inode, 0, newest); i <= newest; ++i) {
         const TreeEntry *version = history_.tree_at(i).by_inode(legal.inode);
         if ((version ? version->size : 0) == found.size)
             return true;
@@ -163,10 +238,14 @@ const Block *Comparison::bytes_of(std::uint64_t hash) const
 }
 
 void Comparison::compare_block(const TreeEntry &found, std::size_t block,
-                               const std::vector<std::uint64_t> &versions)
+                               const std::vector<Version> &versions,
+                               const std::vector<SyncedPart> &synced)
 {
     const std::uint64_t hash = hash_at(found, block);
-    if (std::find(versions.begin(), versions.end(), hash) != versions.end())
+    const std::size_t last_synced = synced.empty() ? 0 : synced.back().state;
+    if (std::any_of(versions.begin(), versions.end(), [&](const Version &version) {
+            return version.hash == hash && version.last >= last_synced;
+        }))
         return;
     const std::string where = fmt::format("block {}", block);
     if (versions.size() == 1) {
@@ -176,21 +255,35 @@ void Comparison::compare_block(const TreeEntry &found, std::size_t block,
     }
     const Block *bytes = bytes_of(hash);
     std::vector<const Block *> sources;
-    for (const std::uint64_t version : versions)
-        sources.push_back(history_.block(version));
+    for (const Version &version : versions)
+        sources.push_back(history_.block(version.hash));
     if (!bytes || std::find(sources.begin(), sources.end(), nullptr) != sources.end()) {
         undecided_ = true;
         return;
     }
     for (std::size_t i = 0; i < kTreeBlock; ++i) {
         const char byte = (*bytes)[i];
-        if (std::none_of(sources.begin(), sources.end(),
-                         [&](const Block *source) { return (*source)[i] == byte; })) {
-            add(byte == 0 ? "zeros" : "garbage", found.path,
-                fmt::format("{}, byte {}: {:#04x}, which was never there", where, i,
-                            static_cast<unsigned char>(byte)));
-            return;
+        std::size_t durable = 0;
+        for (const SyncedPart &part : synced)
+            if (part.from <= i && i < part.to)
+                durable = part.state;
+        bool was_there = false;
+        bool legal = false;
+        for (std::size_t version = 0; version < versions.size() && !legal; ++version) {
+            const bool same = (*sources[version])[i] == byte;
+            was_there = was_there || same;
+            legal = same && versions[version].last >= durable;
         }
+        if (legal)
+            continue;
+        add(byte == 0   ? "zeros"
+            : was_there ? "bytes"
+                        : "garbage",
+            found.path,
+            fmt::format(
+                "{}, byte {}: {:#04x}, which {}", where, i, static_cast<unsigned char>(byte),
+                was_there ? "was there before others were made durable" : "was never there"));
+        return;
     }
 }
 
@@ -203,21 +296,27 @@ void Comparison::compare_bytes(const TreeEntry &found, const TreeEntry &legal)
         return;
     }
     const bool exact = rules_.semantics == Semantics::sync;
+    if (!exact && written_unseen(legal.inode))
+        return;
     const std::size_t newest = exact ? state_ : newest_bytes(legal.inode);
     for (std::size_t block = 0; block < block_count(found); ++block) {
-        std::vector<std::uint64_t> versions;
+        std::vector<Version> versions;
         const std::size_t oldest =
-            exact ? before_stores(legal.inode, block) : oldest_bytes(legal.inode, block);
+            exact ? before_stores(legal.inode, block) : oldest_bytes(legal.inode, block, newest);
         for (std::size_t i = oldest; i <= newest; ++i) {
             const TreeEntry *version = history_.tree_at(i).by_inode(legal.inode);
             const std::uint64_t hash = version ? hash_at(*version, block) : 0;
-            if (std::find(versions.begin(), versions.end(), hash) == versions.end())
-                versions.push_back(hash);
+            const auto known = std::find_if(versions.begin(), versions.end(),
+                                            [&](const Version &each) { return each.hash == hash; });
+            if (known == versions.end())
+                versions.push_back({hash, i});
+            else
+                known->last = i;
         }
         if (!exact && rules_.stale_bytes && versions.size() > 1)
             continue;
         const std::size_t before = problems_.size();
-        compare_block(found, block, versions);
+        compare_block(found, block, versions, synced_parts(legal.inode, block, oldest, newest));
         if (problems_.size() != before)
             return; // one problem a file
     }
@@ -225,7 +324,10 @@ void Comparison::compare_bytes(const TreeEntry &found, const TreeEntry &legal)
 
 void Comparison::compare_entry(const TreeEntry &found, const TreeEntry &legal)
 {
-    if (!found.failed_step.empty() && !masked(found.path, "error")) {
+    // An error that the workload met without a crash is no crash's.
+    const bool same_error =
+        found.failed_step == legal.failed_step && found.error_number == legal.error_number;
+    if (!found.failed_step.empty() && !same_error && !masked(found.path, "error")) {
         add("cannot " + found.failed_step, found.path, fmt::format("errno {}", found.error_number));
         return;
     }
@@ -274,6 +376,8 @@ std::vector<TreeProblem> Comparison::run()
         else if (!masked(path, "name"))
             add("unexpected", path, "it should not be there");
     }
+    for (const std::string &path : tree_.listed_twice())
+        add("twice", path, "its directory lists it more than once");
     compare_links();
     // What is gone, or should be, explains most of what is odd about the rest.
     std::stable_sort(
@@ -298,13 +402,14 @@ std::size_t durable_state(const History &history, const Window &window, const Se
             durable = std::max(durable, i);
             break;
         case Durable::file:
-            durable = std::max(durable, last_change(history, i, [&](const Tree &tree) {
-                                   return tree.describe_inode(state.inode);
+            durable = std::max(durable, last_change(history, i, [&](std::size_t at) {
+                                   return history.tree_at(at - 1).describe_inode(state.inode) !=
+                                          history.tree_at(at).describe_inode(state.inode);
                                }));
             break;
         case Durable::file_data:
-            durable = std::max(durable, last_change(history, i, [&](const Tree &tree) {
-                                   return data_of(tree, state.inode);
+            durable = std::max(durable, last_change(history, i, [&](std::size_t at) {
+                                   return data_changed(history, at, state.inode);
                                }));
             break;
         }

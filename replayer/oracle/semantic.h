@@ -32,8 +32,8 @@ struct Window {
 
 // What is wrong with one name.
 struct TreeProblem {
-    std::string kind; // a field's name, "missing", "unexpected", "linked", "old bytes", "zeros",
-                      // "garbage", ...
+    std::string kind; // a field's name, "missing", "unexpected", "twice", "linked", "bytes",
+                      // "zeros", "garbage", "cannot read", ...
     std::string path;
     std::string detail;
 };

@@ -77,6 +77,20 @@ kind = "program"
 command = ["/bin/sh", "-c", "echo hello >greeting; sync; rm greeting"]
 )spec";
 
+constexpr const char *kSyncMount = R"spec(
+[pm]
+size = "32M"
+[file_system]
+type = "ext4"
+mount_options = "dax,sync"
+[workload]
+kind = "ops"
+text = """
+open a a rdwr|creat
+pwrite a 10 "beta"
+"""
+)spec";
+
 // Recorded once, by the first test that asks.
 struct JudgedRun {
     TemporaryDirectory directory{"/tmp", "fp-judge-"};
@@ -291,7 +305,7 @@ TEST_F(Oracles, TheLegalStatesAreThoseOfTheWorkload)
     const JudgedRun &run = judged_run();
     const LegalStates legal = find_legal_states(run.files, run.inputs, cache_directory(), {});
     EXPECT_EQ(legal.operations().size(), 12u);
-    EXPECT_EQ(legal.history().states.size(), 13u);
+    EXPECT_EQ(legal.history().states.size(), 14u) << "before, after each, at the end";
     EXPECT_TRUE(legal.history().masks.empty());
     const Window end = legal.window(UINT64_MAX);
     EXPECT_EQ(end.returned, 12u);
@@ -304,6 +318,31 @@ TEST_F(Oracles, TheLegalStatesAreThoseOfTheWorkload)
     EXPECT_EQ(legal.history().tree_at(0).entries().size(), 2u) << "the root and lost+found";
     // Kept for the next time.
     EXPECT_TRUE(fs::exists(run.files.legal_states() / "own.0"));
+}
+
+TEST(Observed, WritesOnAMountWithSync)
+{
+    const JudgedRun run(kSyncMount);
+    const LegalStates legal = find_legal_states(run.files, run.inputs, cache_directory(), {});
+    const State &write = legal.history().states.at(2);
+    EXPECT_EQ(write.durable, agent::Durable::file_data);
+    EXPECT_EQ(write.range, (agent::TreeRange{10, 4}));
+    EXPECT_EQ(legal.history().states.at(1).durable, agent::Durable::nothing);
+}
+
+// ext4 has no room for so many.
+TEST(Observed, MoreAttributeNamesThanAPageHolds)
+{
+    std::string spec = "[pm]\nsize = \"64M\"\n[file_system]\ntype = \"xfs\"\n"
+                       "[workload]\nkind = \"ops\"\ntext = \"\"\"\nopen a a rdwr|creat\n";
+    for (int i = 0; i < 20; ++i)
+        spec += fmt::format("setxattr a user.{:0>240} 1\n", i);
+    const JudgedRun run((spec + "\"\"\"\n").c_str());
+    const LegalStates legal = find_legal_states(run.files, run.inputs, cache_directory(), {});
+    const Tree &end = legal.history().tree_at(legal.window(UINT64_MAX).returned);
+    ASSERT_TRUE(end.find("a"));
+    EXPECT_EQ(end.find("a")->failed_step, "");
+    EXPECT_EQ(end.find("a")->attributes.size(), 20u);
 }
 
 // Sizes of a file in the states of one operation.

@@ -4,6 +4,7 @@
 #include "replayer/oracle/semantic.h"
 
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
 
 #include "replayer/oracle/oracle_choice.h"
 
@@ -166,6 +167,23 @@ TEST(SyncSemantics, StoresToAMapAreDurableOnceTheyAreSynced)
     EXPECT_EQ(kind(past.judge(root({file("a", 12, "AC")}), {3, 4}, kSync)), "legal");
 }
 
+TEST(SyncSemantics, ASyncedRangeIsOfTheStoresInIt)
+{
+    Past past;
+    past.then(root({file("a", 12, "AA")})).then(root({file("a", 12, "BB")}));
+    past.history.states[2].store = true;
+    past.history.states[2].inode = 12;
+    past.sync(Durable::file_data, 12);
+    past.history.states[3].range = {0, agent::kTreeBlock};
+    past.history.states[3].store = false;
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "BA")}), kSync)), "legal");
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "AB")}), kSync)), "bytes a");
+    // Bytes that a write synced, in a block that was stored to.
+    past.history.states[3].range = {agent::kTreeBlock, 10};
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "AB")}), kSync)), "legal");
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "BA")}), kSync)), "bytes a");
+}
+
 TEST(FsyncSemantics, AnyPrefixWithoutASync)
 {
     Past past;
@@ -241,6 +259,61 @@ TEST(FsyncSemantics, FdatasyncMakesSizeAndBytesDurable)
     EXPECT_EQ(kind(past.at_end(root({file("a", 12, "A ")}))), "zeros a");
 }
 
+TEST(FsyncSemantics, ARenameOfADirectoryIsNoChangeOfWhatIsInIt)
+{
+    Past past;
+    past.then(root({directory("d", 20)}))
+        .then(root({directory("d", 20), file("d/a", 12, "A")}))
+        .sync(Durable::file, 12)
+        .then(root({directory("e", 20), file("e/a", 12, "A")}));
+    const Entries before = root({directory("d", 20), file("d/a", 12, "A")});
+    past.sync(Durable::file, 12);
+    EXPECT_EQ(kind(past.at_end(before)), "legal") << "the file is clean";
+    EXPECT_EQ(kind(past.at_end(root({directory("d", 20)}))), "missing d/a");
+    past.sync(Durable::file, 20);
+    EXPECT_EQ(kind(past.at_end(before)), "missing e") << "the directory is not";
+}
+
+TEST(FsyncSemantics, AMoveToAnotherDirectoryIsAChange)
+{
+    Past past;
+    const auto at = [](const char *path) {
+        return root({directory("d", 20), directory("e", 21), file(path, 12, "A")});
+    };
+    past.then(at("d/a")).sync(Durable::all).then(at("e/a"));
+    EXPECT_EQ(kind(past.at_end(at("d/a"))), "legal");
+    past.sync(Durable::file, 12);
+    EXPECT_EQ(kind(past.at_end(at("d/a"))), "missing e/a");
+}
+
+TEST(FsyncSemantics, FdatasyncOfAFileWithoutANameSaysNothingOfItsUnlink)
+{
+    for (const Durable durable : {Durable::file, Durable::file_data}) {
+        Past past;
+        past.then(root({file("a", 12, "A")}))
+            .sync(Durable::file, 12)
+            .then(root())
+            .sync(durable, 12);
+        EXPECT_EQ(kind(past.at_end(root({file("a", 12, "A")}))),
+                  durable == Durable::file ? "unexpected a" : "legal");
+        EXPECT_EQ(durable_state(past.history, {2, 2}, {}), 1u) << "what came before still holds";
+        EXPECT_EQ(kind(past.at_end(root())), "legal");
+    }
+}
+
+TEST(FsyncSemantics, BytesWrittenToAFileWithoutANameAreNotKnown)
+{
+    Past past;
+    past.then(root({file("a", 12, "A")})).sync(Durable::all).then(root());
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "Z")}))), "unexpected a");
+    past.sync(Durable::nothing, 12); // a write through a descriptor
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "Z")}))), "legal")
+        << "in place, before the unlink";
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "ZZ")}))), "unexpected a");
+    past.then(root({file("b", 12, "B")}));
+    EXPECT_EQ(kind(past.at_end(root({file("b", 12, "Z")}))), "garbage b") << "another file";
+}
+
 TEST(FsyncSemantics, BytesInFlightAreOldNewOrZeroWhereThereWasNothing)
 {
     Past past;
@@ -282,6 +355,82 @@ TEST(FsyncSemantics, ARangeThatWasSyncedIsDurableAlone)
     past.history.states.back().range = {agent::kTreeBlock, agent::kTreeBlock};
     EXPECT_EQ(kind(past.at_end(root({file("a", 12, "AB")}))), "legal");
     EXPECT_EQ(kind(past.at_end(root({file("a", 12, "BA")}))), "bytes a");
+}
+
+// The first `count` bytes of a block are of one letter, the rest of another.
+agent::TreeDump mixed(std::size_t count, char first, char rest)
+{
+    agent::TreeDump result = dump(root({file("a", 12, "?")}));
+    const auto byte = [](char letter) { return letter == ' ' ? '\0' : letter; };
+    result.blocks.push_back({'?', std::string(count, byte(first)) +
+                                      std::string(agent::kTreeBlock - count, byte(rest))});
+    return result;
+}
+
+TEST(FsyncSemantics, AWriteThatSyncsMakesItsBytesDurableAndNoOthers)
+{
+    Past past;
+    past.then(root({file("a", 12, "A")}))
+        .sync(Durable::all)
+        .then(root({file("a", 12, "B")}))
+        .then(root({file("a", 12, "C")}), Durable::file, 12);
+    past.history.states.back().range = {0, 100};
+    const auto verdict = [&](const agent::TreeDump &tree) {
+        return kind(judge_tree(tree, past.history, {4, 4}, {}));
+    };
+    EXPECT_EQ(verdict(mixed(100, 'C', 'A')), "legal") << "the write before it was not synced";
+    EXPECT_EQ(verdict(mixed(100, 'C', 'B')), "legal");
+    EXPECT_EQ(verdict(mixed(99, 'C', 'A')), "bytes a");
+    EXPECT_EQ(verdict(mixed(100, 'B', 'C')), "bytes a");
+    EXPECT_EQ(verdict(mixed(100, ' ', 'C')), "zeros a");
+    EXPECT_EQ(verdict(mixed(100, 'C', 'Z')), "garbage a");
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "C")}))), "legal");
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "B")}))), "bytes a") << "a whole block that was";
+    // Before the write has returned it promises nothing.
+    EXPECT_EQ(kind(past.judge(root({file("a", 12, "A")}), {3, 4})), "legal");
+}
+
+TEST(FsyncSemantics, ARangeOverBlocksPromisesPartsOfThem)
+{
+    Past past;
+    past.then(root({file("a", 12, "AAA")}))
+        .sync(Durable::all)
+        .then(root({file("a", 12, "BBB")}), Durable::file_data, 12);
+    past.history.states.back().range = {agent::kTreeBlock / 2, 2 * agent::kTreeBlock};
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "BBB")}))), "legal");
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "BAB")}))), "bytes a");
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "ABB")}))), "bytes a");
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "BBA")}))), "bytes a");
+}
+
+TEST(FsyncSemantics, BytesThatWereSyncedBeforeTheFileHadANameAreDurable)
+{
+    const auto linked = [](auto change) {
+        Past past;
+        past.sync(Durable::nothing, 12) // a write
+            .sync(Durable::file, 12)
+            .then(root({file("a", 12, "A")}));
+        past.history.states.back().call = SYS_linkat;
+        change(past.history.states);
+        return kind(past.at_end(root({file("a", 12, " ")})));
+    };
+    EXPECT_EQ(linked([](auto &) {}), "zeros a");
+    EXPECT_EQ(linked([](auto &states) { states[2].durable = Durable::all; }), "zeros a");
+    EXPECT_EQ(linked([](auto &states) { std::swap(states[1], states[2]); }), "legal")
+        << "written again after fsync";
+    EXPECT_EQ(linked([](auto &states) { states[2].inode = 13; }), "legal")
+        << "another file's fsync";
+    EXPECT_EQ(linked([](auto &states) { states[2].range = {0, 1}; }), "legal");
+    EXPECT_EQ(linked([](auto &states) { states[3].call = SYS_openat; }), "legal") << "a new file";
+}
+
+TEST(FsyncSemantics, FdatasyncSaysNothingOfTheLinkThatNamesAFile)
+{
+    Past past;
+    past.then(root({file("a", 12, "A")})).sync(Durable::file_data, 12);
+    EXPECT_EQ(kind(past.at_end(root())), "missing a") << "it was made with its name";
+    past.history.states[1].call = SYS_linkat;
+    EXPECT_EQ(kind(past.at_end(root())), "legal");
 }
 
 TEST(FsyncSemantics, ASyncInProgressPromisesNothing)
@@ -358,6 +507,33 @@ TEST(Trees, ANameWithoutItsInodeIsNeverLegal)
     EXPECT_EQ(kind(past.at_end(root({dangling}))), "cannot stat a");
 }
 
+TEST(Trees, AnErrorThatTheWorkloadHadTooIsNoCrashs)
+{
+    TreeEntry odd = file("a", 12, "A");
+    odd.failed_step = "xattr";
+    odd.error_number = 34;
+    Past past;
+    past.then(root({odd})).sync(Durable::all);
+    EXPECT_EQ(kind(past.at_end(root({odd}))), "legal");
+    TreeEntry other = odd;
+    other.error_number = 5;
+    EXPECT_EQ(kind(past.at_end(root({other}))), "cannot xattr a");
+    other = odd;
+    other.failed_step = "read";
+    EXPECT_EQ(kind(past.at_end(root({other}))), "cannot read a");
+    other = odd;
+    other.mode = 0600;
+    EXPECT_EQ(kind(past.at_end(root({other}))), "mode a") << "the rest still counts";
+}
+
+TEST(Trees, ANameThatIsListedTwiceIsNeverLegal)
+{
+    Past past;
+    past.then(root({file("a", 12, "A")}));
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "A"), file("a", 12, "A")}))), "twice a");
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "A"), file("a", 13, "A")}))), "twice a");
+}
+
 TEST(Trees, MaskedFieldsAndMappedFilesAreNotCompared)
 {
     Past past;
@@ -391,6 +567,33 @@ TEST(Trees, WhatDiffersBetweenTwoRunsIsMaskedOrRefused)
     EXPECT_NE(mask_differences(one.history, three.history), "");
 }
 
+TEST(Histories, AreWholeOrThereIsNone)
+{
+    std::vector<agent::Observation> seen(3);
+    seen[0].same_tree = false;
+    seen[0].tree.entries = root();
+    seen[1].moment = agent::Moment::end;
+    seen[1].operation = 1;
+    seen[2].moment = agent::Moment::end;
+    const auto why = [&] {
+        try {
+            make_history(seen);
+        } catch (const NoLegalStates &none) {
+            return std::string(none.what());
+        }
+        return std::string("a history");
+    };
+    EXPECT_EQ(why(), "a history");
+    seen[0].tree.truncated = true;
+    EXPECT_EQ(why(), "the workload's tree is too large to be compared");
+    seen[0].tree.truncated = false;
+    seen.pop_back();
+    EXPECT_EQ(why(), "the workload was not observed up to its end");
+    seen.emplace_back().moment = agent::Moment::overflow;
+    EXPECT_EQ(why(), "the workload changes too much to be observed: its trees and their bytes take "
+                     "more than 24 MiB");
+}
+
 TEST(Rules, ComeFromTypeAndMountOptions)
 {
     const auto rules = [](const char *type, const char *options, const char *semantics = "") {
@@ -404,6 +607,10 @@ TEST(Rules, ComeFromTypeAndMountOptions)
     EXPECT_TRUE(rules("ext4", "dax=never").sizes_lag);
     EXPECT_TRUE(rules("ext4", "data=writeback").stale_bytes);
     EXPECT_FALSE(rules("ext4", "data=ordered").stale_bytes);
+    // What has returned is durable there, sizes and bytes included, with or without dax.
+    EXPECT_FALSE(rules("NOVA", "").sizes_lag);
+    EXPECT_FALSE(rules("pmfs", "data=writeback").stale_bytes);
+    EXPECT_FALSE(rules("ext4", "", "sync").sizes_lag);
 }
 
 TEST(Windows, ComeFromTheOperationsOfTheTrace)
