@@ -83,6 +83,24 @@ TEST_F(Programs, EvidenceIsKept)
     EXPECT_EQ(plain->details["output"], "no JSON\n");
 }
 
+TEST_F(Programs, WhatIsNotAsAgreedIsKeptAsText)
+{
+    const std::pair<const char *, const char *> cases[] = {
+        {R"({"summary": "bad", "details": ["a"]})", "bad"},
+        {R"({"summary": "bad", "details": "a"})", "bad"},
+        {R"({"summary": ["a"], "details": {}})", R"({"summary": ["a"], "details": {}})"},
+        {R"(["a"])", R"(["a"])"},
+        {"{", "{"}};
+    for (const auto &[words, summary] : cases) {
+        const auto evidence = ask(oracle(fmt::format("echo '{}'; echo words >&2; exit 1", words)));
+        ASSERT_TRUE(evidence) << words;
+        EXPECT_EQ(evidence->verdict, Verdict::inconsistent) << words;
+        EXPECT_EQ(evidence->summary, summary) << words;
+        EXPECT_EQ(evidence->details["errors"], "words\n") << words;
+        EXPECT_EQ(evidence->details.value("output", ""), fmt::format("{}\n", words));
+    }
+}
+
 TEST_F(Programs, SeeTheImageAndNothingElse)
 {
     // Afterwards: the whole file, not to be written to. Before: a copy of the part, to be written
