@@ -134,6 +134,35 @@ TEST_F(Programs, LimitsHold)
     EXPECT_EQ(greedy->verdict, Verdict::infra_error);
 }
 
+// What is written to memory is the host's: /tmp has a size, and there is no other place.
+TEST_F(Programs, MemoryIsNotAPlaceToWriteTo)
+{
+    EXPECT_FALSE(
+        ask(oracle("! head -c 30000000 /dev/zero 2>/dev/null >/tmp/x && ! echo 2>/dev/null >/x && "
+                   "! echo 2>/dev/null >/dev/x && ! echo 2>/dev/null >/dev/shm/x",
+                   "after = true\nmemory = \"20M\"\n")));
+}
+
+TEST_F(Programs, ProcessesAreLimited)
+{
+    if (geteuid() == 0)
+        GTEST_SKIP() << "in a user namespace of root's the kernel does not count them";
+    EXPECT_TRUE(ask(oracle("i=0; while [ $i -lt 600 ]; do sleep 100 & i=$((i+1)); done; exit 0")));
+}
+
+// A limit that cannot be set is no word of the oracle's, whatever the exit status.
+TEST_F(Programs, ASandboxThatDoesNotStartIsAnError)
+{
+    OracleFolder folder = find_oracle(oracle("exit 0"));
+    folder.limits.memory = 1 << 20; // too little for bubblewrap itself
+    EXPECT_THROW(ask_program(folder, Phase::after, image(), directory_.path()), Error);
+    folder.limits = {};
+    folder.limits.processes = 1ull << 40; // more than prlimit may allow
+    if (geteuid() != 0) {
+        EXPECT_THROW(ask_program(folder, Phase::after, image(), directory_.path()), Error);
+    }
+}
+
 TEST_F(Programs, BadFoldersAreRefused)
 {
     EXPECT_NE(refusal("nonesuch").find("there are differential, ext4, mount"), std::string::npos)
