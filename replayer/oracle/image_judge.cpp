@@ -30,12 +30,6 @@ const agent::StepResult *failed_step(const JudgeReply &reply, JudgeStep step)
     return nullptr;
 }
 
-void add(Judgement &judgement, Evidence evidence)
-{
-    judgement.verdict = std::max(judgement.verdict, evidence.verdict);
-    judgement.evidence.push_back(std::move(evidence));
-}
-
 nlohmann::json problem_list(const std::vector<TreeProblem> &problems)
 {
     nlohmann::json list = nlohmann::json::array();
@@ -126,9 +120,9 @@ std::uint64_t ImageJudge::expectation(std::uint64_t crash_seq) const
 
 bool ImageJudge::one_tree_after_return() const
 {
-    return std::any_of(
-        choice_.trees.begin(), choice_.trees.end(),
-        [](const TreeOracle &oracle) { return oracle.rules.semantics == Semantics::sync; });
+    return std::any_of(choice_.trees.begin(), choice_.trees.end(), [](const TreeOracle &oracle) {
+        return oracle.rules.semantics == Semantics::sync;
+    });
 }
 
 Judgement ImageJudge::judge(const Subject &subject)
@@ -166,7 +160,7 @@ void ImageJudge::ask_programs(Phase phase, const Subject &subject, Judgement &ju
         if (phase == Phase::before ? !oracle.before : !oracle.after)
             continue;
         if (auto evidence = ask_program(oracle, phase, part, scratch_.path()))
-            add(judgement, std::move(*evidence));
+            add_evidence(judgement, std::move(*evidence));
     }
     judgement.oracle_seconds += watch.seconds();
 }
@@ -190,10 +184,10 @@ std::optional<JudgeReply> ImageJudge::ask_guest(const Subject &subject, Judgemen
         judgement.kernel_log = ask(log).kernel_log;
         judge_log(judgement);
         if (judgement.verdict != Verdict::guest_crash)
-            add(judgement, {"mount",
-                            Verdict::guest_crash,
-                            "the process that looked at the image died",
-                            {{"message", lost.what()}}});
+            add_evidence(judgement, {"mount",
+                                     Verdict::guest_crash,
+                                     "the process that looked at the image died",
+                                     {{"message", lost.what()}}});
         return std::nullopt;
     }
 }
@@ -203,11 +197,11 @@ void ImageJudge::judge_mount(const JudgeReply &reply, Judgement &judgement) cons
     for (const JudgeStep step : {JudgeStep::mount, JudgeStep::unmount}) {
         const auto *failed = failed_step(reply, step);
         if (failed)
-            add(judgement,
-                {"mount",
-                 step == JudgeStep::mount ? Verdict::recovery_failed : Verdict::inconsistent,
-                 failed->message,
-                 {{"error_number", failed->error_number}}});
+            add_evidence(judgement, {"mount",
+                                     step == JudgeStep::mount ? Verdict::recovery_failed
+                                                              : Verdict::inconsistent,
+                                     failed->message,
+                                     {{"error_number", failed->error_number}}});
     }
 }
 
@@ -220,7 +214,7 @@ void ImageJudge::judge_log(Judgement &judgement) const
         alarm->alarm == Alarm::crash ? Verdict::guest_crash : Verdict::inconsistent;
     // A kernel that warned once may not warn again, and one that oopsed keeps its locks.
     judgement.guest_spent = judgement.guest_spent || alarm->alarm != Alarm::file_system_error;
-    add(judgement, {"mount", verdict, alarm->summary, {{"line", alarm->line}}});
+    add_evidence(judgement, {"mount", verdict, alarm->summary, {{"line", alarm->line}}});
 }
 
 // As pmreorder has it: exit status 0 is consistent, every other is not.
@@ -250,7 +244,7 @@ void ImageJudge::judge_command(const JudgeReply &reply, Judgement &judgement) co
         evidence.details["status"] = run.code;
     }
     if (evidence.verdict != Verdict::pass)
-        add(judgement, std::move(evidence));
+        add_evidence(judgement, std::move(evidence));
 }
 
 void ImageJudge::judge_usable(const JudgeReply &reply, Judgement &judgement) const
@@ -263,12 +257,13 @@ void ImageJudge::judge_usable(const JudgeReply &reply, Judgement &judgement) con
         all.push_back({{"directory", problem.directory},
                        {"operation", problem.operation},
                        {"error_number", problem.error_number}});
-    add(judgement, {"usable",
-                    Verdict::inconsistent,
-                    fmt::format("{} in {}: {}", first.operation, first.directory,
-                                first.error_number == 0 ? "what came back is not what went in"
-                                                        : std::strerror(first.error_number)),
-                    {{"problems", all}}});
+    add_evidence(judgement,
+                 {"usable",
+                  Verdict::inconsistent,
+                  fmt::format("{} in {}: {}", first.operation, first.directory,
+                              first.error_number == 0 ? "what came back is not what went in"
+                                                      : std::strerror(first.error_number)),
+                  {{"problems", all}}});
 }
 
 void ImageJudge::judge_trees(const JudgeReply &reply, std::uint64_t crash_seq,
@@ -296,7 +291,7 @@ void ImageJudge::judge_trees(const JudgeReply &reply, std::uint64_t crash_seq,
             evidence.verdict = Verdict::infra_error;
             evidence.summary = "the tree is too large to be compared byte by byte";
         }
-        add(judgement, std::move(evidence));
+        add_evidence(judgement, std::move(evidence));
     }
 }
 
