@@ -3,7 +3,6 @@
 #include "guest-images/agent/judge_request.h"
 
 #include "guest-images/agent/clock.h"
-#include "guest-images/agent/kernel_log.h"
 #include "guest-images/agent/mount_requests.h"
 #include "guest-images/agent/run_request.h"
 #include "guest-images/agent/tree_dump.h"
@@ -69,10 +68,11 @@ void look_at(const JudgeRequest &request, JudgeReply &reply)
 
 } // namespace
 
-Outcome<JudgeReply> judge_image(const JudgeRequest &request)
+Outcome<JudgeReply> judge_image(const JudgeRequest &request, std::optional<KernelLogTail> &log)
 {
     JudgeReply reply;
-    KernelLogTail log(request.whole_log ? LogFrom::oldest : LogFrom::now);
+    if (request.whole_log || !log)
+        log.emplace(request.whole_log ? LogFrom::oldest : LogFrom::now);
     Steps steps(reply);
     const bool mounts = !request.mount.fstype.empty();
     if (!mounts || steps.run(JudgeStep::mount, [&] { return mount_file_system(request.mount); })) {
@@ -81,7 +81,8 @@ Outcome<JudgeReply> judge_image(const JudgeRequest &request)
             reply.still_mounted =
                 !steps.run(JudgeStep::unmount, [&] { return unmount_file_system({request.mount.target, 0}); });
     }
-    reply.kernel_log = log.text();
+    reply.kernel_log = log->text();
+    reply.log_failure = log->failure();
     return reply;
 }
 

@@ -240,7 +240,10 @@ struct JudgeReply {
     TreeDump tree;
     RunReply command;
     std::vector<UsableProblem> problems; // the first ones
-    std::string kernel_log; // records since the request came, as on the log channel
+    // Records since those of the judge request before, or since the first came; as on the log
+    // channel.
+    std::string kernel_log;
+    std::string log_failure; // why kernel_log is not all of them; empty: it is
     bool still_mounted = false;
 
     bool operator==(const JudgeReply &) const = default;

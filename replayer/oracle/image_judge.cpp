@@ -138,6 +138,12 @@ Judgement ImageJudge::judge(const Subject &subject)
     judgement.guest_spent = reply->still_mounted;
     judge_mount(*reply, judgement);
     judge_log(judgement);
+    // A log with a gap that looks quiet is no log.
+    if (!reply->log_failure.empty())
+        add_evidence(judgement, {"mount",
+                                 Verdict::infra_error,
+                                 "the kernel log is not whole: " + reply->log_failure,
+                                 {}});
     if (!failed_step(*reply, JudgeStep::mount)) {
         judge_trees(*reply, subject.crash_seq, judgement);
         judge_command(*reply, judgement);
@@ -213,7 +219,7 @@ void ImageJudge::judge_log(Judgement &judgement) const
     const Verdict verdict =
         alarm->alarm == Alarm::crash ? Verdict::guest_crash : Verdict::inconsistent;
     // A kernel that warned once may not warn again, and one that oopsed keeps its locks.
-    judgement.guest_spent = judgement.guest_spent || alarm->alarm != Alarm::file_system_error;
+    judgement.guest_spent = judgement.guest_spent || alarm->alarm != Alarm::error;
     add_evidence(judgement, {"mount", verdict, alarm->summary, {{"line", alarm->line}}});
 }
 

@@ -132,14 +132,25 @@ protected:
             choose(oracle);
     }
 
-    void choose(const std::string &oracle)
+    void choose(const std::string &oracle) { choose({oracle}, judged_run().inputs.test); }
+    void choose(const std::vector<std::string> &oracles, const record::TestSpec &test)
     {
         JudgeSettings settings;
         settings.run = judged_run().files;
         settings.inputs = judged_run().inputs;
+        settings.inputs.test = test;
         settings.cache = cache_directory();
-        settings.oracles = {oracle};
+        settings.oracles = oracles;
         judge_ = make_judge(settings);
+    }
+    // The recovery command is that script.
+    void choose_script(const std::vector<std::string> &oracles, const std::string &script,
+                       std::uint32_t time_limit = 60)
+    {
+        record::TestSpec test = judged_run().inputs.test;
+        test.recovery = {"/bin/sh", "-c", script};
+        test.time_limit = time_limit;
+        choose(oracles, test);
     }
 
     void put_image()
@@ -245,6 +256,36 @@ TEST_F(Oracles, Mount)
                             {"ssv desc_size 3"},
                             {"ssv inode_size 100"},
                             {"ssv blocks_per_group 7"}});
+    // Mounted and unmounted without an error but in the log.
+    EXPECT_EQ(answer("mount", {"ssv state 3"}),
+              "EXT4-fs (pmem0): warning: mounting fs with errors, running e2fsck is recommended");
+    EXPECT_EQ(answer("mount", {"ssv last_orphan 3000"}),
+              "EXT4-fs error (device pmem0): ext4_orphan_get:#: comm fencepost-serve: bad orphan "
+              "inode #");
+}
+
+TEST_F(Oracles, TheLogHasNoGaps)
+{
+    choose("mount");
+    expect_healthy();
+    // Between two images: it belongs to the second.
+    const auto logged = guest_->with_agent([](AgentClient &agent) {
+        return agent.run({.argv = {"/bin/sh", "-c", "echo 'BUG: in between' >/dev/kmsg"}},
+                         Deadline::after(std::chrono::seconds(60)));
+    });
+    ASSERT_TRUE(logged && logged->success());
+    put_image();
+    EXPECT_EQ(judge().verdict, Verdict::guest_crash);
+    // More than the kernel keeps.
+    choose_script({"program"},
+                  "echo on >/proc/sys/kernel/printk_devkmsg; x=$(head -c 900 /dev/zero | tr "
+                  "'\\0' x); i=0; while [ $i -lt 2000 ]; do echo $x >/dev/kmsg; i=$((i+1)); done");
+    put_image();
+    const Judgement flooded = judge();
+    EXPECT_EQ(flooded.verdict, Verdict::infra_error);
+    ASSERT_EQ(flooded.evidence.size(), 1u);
+    EXPECT_EQ(flooded.evidence[0].summary,
+              "the kernel log is not whole: records were overwritten before they were read");
 }
 
 TEST_F(Oracles, Semantic)

@@ -365,6 +365,20 @@ TEST(PmDevices, AreReadFromSysfs)
     EXPECT_EQ(list_pm_devices(sysfs.path()), expected);
 }
 
+TEST(KernelLog, ALogThatCannotBeReadIsNotAnEmptyOne)
+{
+    KernelLogTail missing(LogFrom::now, "/nonexistent");
+    EXPECT_EQ(missing.text(), "");
+    EXPECT_NE(missing.failure().find("No such file"), std::string::npos) << missing.failure();
+    KernelLogTail unreadable(LogFrom::now, "/tmp");
+    EXPECT_EQ(unreadable.text(), "");
+    EXPECT_NE(unreadable.failure().find("cannot read it"), std::string::npos)
+        << unreadable.failure();
+    KernelLogTail empty(LogFrom::now, "/dev/null");
+    EXPECT_EQ(empty.text(), "");
+    EXPECT_EQ(empty.failure(), "");
+}
+
 TEST(KernelLog, ARecordIsItsFirstLine)
 {
     EXPECT_EQ(record_line("6,339,5140900,-;NET: ready\n SUBSYSTEM=pci\n"),
