@@ -52,7 +52,7 @@ void look_at(const JudgeRequest &request, JudgeReply &reply)
         });
     if (!request.command.argv.empty())
         steps.run(JudgeStep::command, [&] {
-            Outcome<RunReply> outcome = run_command(request.command);
+            Outcome<RunReply> outcome = run_and_clear(request.command);
             if (auto *ran = std::get_if<RunReply>(&outcome))
                 reply.command = *ran;
             return outcome;

@@ -108,7 +108,8 @@ struct RunReply {
     static constexpr MessageType kType = reply_to(MessageType::run);
     RunEnd end = RunEnd::exited;
     std::int32_t code = 0; // exit status, or signal number; 0 when timed out
-    // Processes of a timed-out command that SIGKILL did not end: they hang in the kernel.
+    // Processes that were to end with the command and that SIGKILL did not end: they hang in the
+    // kernel.
     std::uint32_t survivors = 0;
     std::string output; // stdout
     bool output_truncated = false;

@@ -229,6 +229,7 @@ void ImageJudge::judge_command(const JudgeReply &reply, Judgement &judgement) co
     if (!choice_.program)
         return;
     const guest::RunReply &run = reply.command;
+    judgement.guest_spent = judgement.guest_spent || run.survivors != 0;
     Evidence evidence = {
         "program", Verdict::pass, "", {{"output", run.output}, {"errors", run.errors}}};
     if (const auto *failed = failed_step(reply, JudgeStep::command)) {
@@ -237,7 +238,6 @@ void ImageJudge::judge_command(const JudgeReply &reply, Judgement &judgement) co
     } else if (run.end == guest::RunEnd::timed_out) {
         evidence.verdict = Verdict::guest_hang;
         evidence.summary = "the recovery command did not end in its time";
-        judgement.guest_spent = judgement.guest_spent || run.survivors != 0;
     } else if (run.end == guest::RunEnd::signalled) {
         evidence.verdict = Verdict::recovery_failed;
         evidence.summary = fmt::format("the recovery command was killed by signal {}", run.code);

@@ -311,6 +311,14 @@ TEST_F(Oracles, Program)
     expect_caught("program", kWrongTrees);
 }
 
+// Its directory is on the file system that is to be unmounted.
+TEST_F(Oracles, WhatACommandLeavesRunningIsNoFault)
+{
+    choose_script({"program"}, "sleep 1000 & exit 0");
+    expect_healthy();
+    expect_healthy();
+}
+
 TEST_F(Oracles, Usable)
 {
     expect_caught("usable", {{"sif . flags 0x80010"},

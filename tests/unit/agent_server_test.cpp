@@ -215,6 +215,22 @@ TEST_F(AgentServer, AStrayProcessThatFloodsHoldsNothingUp)
     EXPECT_TRUE(ends(reply.errors)) << "its pipe is gone";
 }
 
+// What one image's command leaves must not hold up the unmount, nor meet the next image.
+TEST_F(AgentServer, AJudgedCommandLeavesNothingRunning)
+{
+    const std::string earlier = shell("setsid sleep 1000 & echo $!").output;
+    JudgeRequest request;
+    request.command.argv = {"sh", "-c", "setsid sleep 1000 & echo $!"};
+    const auto answer = client().judge(request, ample());
+    ASSERT_TRUE(answer) << answer.message();
+    EXPECT_EQ(answer->command.end, RunEnd::exited);
+    EXPECT_EQ(answer->command.survivors, 0u);
+    EXPECT_FALSE(alive(answer->command.output));
+    EXPECT_TRUE(alive(earlier)) << "not the image's";
+    shell("kill -9 " + earlier);
+    EXPECT_TRUE(ends(earlier));
+}
+
 TEST_F(AgentServer, WritesAndReadsFiles)
 {
     const std::string path = directory_.path() / "a/b/file";
