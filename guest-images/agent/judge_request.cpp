@@ -36,18 +36,31 @@ private:
 
 struct Done {};
 
+// `tree`: what was dumped before the command, which may have changed it.
+Outcome<Done> try_out(const JudgeRequest &request, const TreeDump &tree,
+                      std::vector<UsableProblem> &problems)
+{
+    const std::string &root = request.mount.target;
+    TreeDump names;
+    const bool known = request.dump && request.command.argv.empty();
+    if (!known) {
+        KnownBlocks none("");
+        names = dump_tree(root, {request.limits.entries, 0, 0}, none);
+    }
+    const TreeDump &tried = known ? tree : names;
+    problems = try_directories(root, tried);
+    if (tried.entries.size() >= request.limits.entries)
+        return failure("try " + std::to_string(tried.entries.size()) + " names or more", EOVERFLOW);
+    return Done();
+}
+
 void look_at(const JudgeRequest &request, JudgeReply &reply)
 {
     Steps steps(reply);
-    const std::string &root = request.mount.target;
-    // The trial goes through the tree's directories, so it needs one too; without contents.
-    if (request.dump || request.usable)
+    if (request.dump)
         steps.run(JudgeStep::dump, [&]() -> Outcome<Done> {
             KnownBlocks known(request.known_blocks);
-            TreeLimits limits = request.limits;
-            if (!request.dump)
-                limits.blocks = 0, limits.content_bytes = 0;
-            reply.tree = dump_tree(root, limits, known);
+            reply.tree = dump_tree(request.mount.target, request.limits, known);
             return Done();
         });
     if (!request.command.argv.empty())
@@ -58,12 +71,7 @@ void look_at(const JudgeRequest &request, JudgeReply &reply)
             return outcome;
         });
     if (request.usable)
-        steps.run(JudgeStep::usable, [&]() -> Outcome<Done> {
-            reply.problems = try_directories(root, reply.tree);
-            return Done();
-        });
-    if (!request.dump)
-        reply.tree = {};
+        steps.run(JudgeStep::usable, [&] { return try_out(request, reply.tree, reply.problems); });
 }
 
 } // namespace

@@ -51,7 +51,7 @@ template <typename V> void fields(V &v, typename V::template Ref<StepResult> m)
 
 template <typename V> void fields(V &v, typename V::template Ref<UsableProblem> m)
 {
-    v.text(m.directory);
+    v.text(m.path);
     v.text(m.operation);
     v.number(m.error_number);
 }

@@ -226,10 +226,10 @@ struct StepResult {
     bool operator==(const StepResult &) const = default;
 };
 
-// What could not be done in a directory that must be usable.
+// What could not be done in a directory that must be usable, or with a name that must be there.
 struct UsableProblem {
-    std::string directory; // below the root, which is "."
-    std::string operation; // "create", "write", ...
+    std::string path;      // below the root, which is "."
+    std::string operation; // "create", "write", ...; of a name: the step as in TreeEntry
     std::int32_t error_number = 0; // 0: it was done, but what came back was not what went in
 
     bool operator==(const UsableProblem &) const = default;

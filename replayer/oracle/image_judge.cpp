@@ -255,18 +255,20 @@ void ImageJudge::judge_command(const JudgeReply &reply, Judgement &judgement) co
 
 void ImageJudge::judge_usable(const JudgeReply &reply, Judgement &judgement) const
 {
+    if (const auto *failed = failed_step(reply, JudgeStep::usable))
+        add_evidence(judgement, {"usable", Verdict::infra_error, failed->message, {}});
     if (reply.problems.empty())
         return;
     const agent::UsableProblem &first = reply.problems.front();
     nlohmann::json all = nlohmann::json::array();
     for (const agent::UsableProblem &problem : reply.problems)
-        all.push_back({{"directory", problem.directory},
+        all.push_back({{"path", problem.path},
                        {"operation", problem.operation},
                        {"error_number", problem.error_number}});
     add_evidence(judgement,
                  {"usable",
                   Verdict::inconsistent,
-                  fmt::format("{} in {}: {}", first.operation, first.directory,
+                  fmt::format("{}: {}: {}", first.operation, first.path,
                               first.error_number == 0 ? "what came back is not what went in"
                                                       : std::strerror(first.error_number)),
                   {{"problems", all}}});

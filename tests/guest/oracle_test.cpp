@@ -332,7 +332,19 @@ TEST_F(Oracles, Usable)
                              {"sif . links_count 65000"},
                              {"zap_block -f d -p 1 -o 4084 -l 12 0"},
                              {"zap_block -f d/e -p 1 -o 4084 -l 12 0"},
-                             {"zap_block -f . -p 1 -o 4084 -l 12 0"}});
+                             {"zap_block -f . -p 1 -o 4084 -l 12 0"},
+                             {"clri d/e/c"}});
+    EXPECT_EQ(answer("usable", {"clri d/b"}).substr(0, 9), "stat: d/b");
+    // Every directory can be used, and yet something is wrong.
+    EXPECT_NE(answer("ext4", {"setb 7000"}), "pass");
+}
+
+TEST_F(Oracles, AFullFileSystemIsUsable)
+{
+    // All but a block, so that a write is done in part.
+    choose_script({"program", "usable"}, "rmdir lost+found; dd if=/dev/zero of=fill bs=4096; "
+                                         "truncate -s $(($(stat -c %s fill) - 4096)) fill");
+    expect_healthy();
 }
 
 TEST_F(Oracles, TheLegalStatesAreThoseOfTheWorkload)

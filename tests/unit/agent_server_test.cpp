@@ -231,6 +231,42 @@ TEST_F(AgentServer, AJudgedCommandLeavesNothingRunning)
     EXPECT_TRUE(ends(earlier));
 }
 
+TEST_F(AgentServer, WhatIsTriedOutIsWhatTheCommandLeft)
+{
+    std::filesystem::create_directory(directory_.path() / "tmp");
+    JudgeRequest request;
+    request.mount.target = directory_.path();
+    request.command.argv = {"sh", "-c", "rmdir tmp && mkdir -p new/.fencepost-usable"};
+    request.command.directory = directory_.path();
+    request.usable = true;
+    for (const bool dump : {true, false}) {
+        request.dump = dump;
+        const auto answer = client().judge(request, ample());
+        ASSERT_TRUE(answer) << answer.message();
+        EXPECT_EQ(answer->problems, (std::vector<UsableProblem>{{"new", "create", EEXIST}}));
+        EXPECT_EQ(answer->tree.entries.size(), dump ? 2u : 0u) << "as it was before the command";
+    }
+}
+
+TEST_F(AgentServer, ATreeThatWasNotAllTriedIsAFailedStep)
+{
+    JudgeRequest request;
+    request.mount.target = directory_.path();
+    request.usable = true;
+    request.limits.entries = 3;
+    const auto error_of_trial = [&] {
+        const auto answer = client().judge(request, ample());
+        for (const StepResult &step : answer->steps)
+            if (step.step == JudgeStep::usable)
+                return step.error_number;
+        return -1;
+    };
+    EXPECT_EQ(error_of_trial(), 0);
+    for (const char *name : {"a", "b", "c"})
+        std::filesystem::create_directory(directory_.path() / name);
+    EXPECT_EQ(error_of_trial(), EOVERFLOW);
+}
+
 TEST_F(AgentServer, WritesAndReadsFiles)
 {
     const std::string path = directory_.path() / "a/b/file";
