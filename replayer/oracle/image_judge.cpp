@@ -20,6 +20,7 @@ using guest::JudgeRequest;
 
 namespace {
 
+constexpr std::chrono::seconds kClearingTime(10); // for processes of a command to be killed
 constexpr std::uint32_t kSentBlocks = 1024; // with their bytes, of those that no legal state has
 
 const agent::StepResult *failed_step(const JudgeReply &reply, JudgeStep step)
@@ -53,12 +54,19 @@ private:
     std::optional<JudgeReply> ask_guest(const Subject &subject, Judgement &judgement) const;
     void judge_mount(const JudgeReply &reply, Judgement &judgement) const;
     void judge_log(Judgement &judgement) const;
-    void judge_command(const JudgeReply &reply, Judgement &judgement) const;
+    // `waited`: for a CPU of the host, before the guest was asked.
+    bool was_starved(guest::Guest &guest, std::chrono::milliseconds waited) const;
+    void judge_command(const JudgeReply &reply, bool starved, Judgement &judgement) const;
     void judge_usable(const JudgeReply &reply, Judgement &judgement) const;
     void judge_trees(const JudgeReply &reply, std::uint64_t crash_seq, Judgement &judgement) const;
     std::chrono::seconds time_limit() const
     {
         return std::chrono::seconds(settings_.inputs.test.time_limit);
+    }
+    // The command's own limit is to end it first: that leaves its words and the guest.
+    std::chrono::seconds answer_time() const
+    {
+        return choice_.program ? 2 * time_limit() + kClearingTime : time_limit();
     }
 
     JudgeSettings settings_;
@@ -129,6 +137,8 @@ Judgement ImageJudge::judge(const Subject &subject)
 {
     Judgement judgement;
     ask_programs(Phase::before, subject, judgement);
+    const auto waited =
+        choice_.program ? subject.guest.waited_for_cpu() : std::chrono::milliseconds(0);
     const Stopwatch watch;
     const std::optional<JudgeReply> reply = ask_guest(subject, judgement);
     judgement.guest_seconds = watch.seconds();
@@ -146,7 +156,8 @@ Judgement ImageJudge::judge(const Subject &subject)
                                  {}});
     if (!failed_step(*reply, JudgeStep::mount)) {
         judge_trees(*reply, subject.crash_seq, judgement);
-        judge_command(*reply, judgement);
+        if (choice_.program)
+            judge_command(*reply, was_starved(subject.guest, waited), judgement);
         judge_usable(*reply, judgement);
         if (!reply->still_mounted)
             ask_programs(Phase::after, subject, judgement);
@@ -176,7 +187,7 @@ std::optional<JudgeReply> ImageJudge::ask_guest(const Subject &subject, Judgemen
 {
     const auto ask = [&](const JudgeRequest &request) {
         return *subject.guest.with_agent([&](guest::AgentClient &agent) {
-            return agent.judge(request, Deadline::after(time_limit()));
+            return agent.judge(request, Deadline::after(answer_time()));
         });
     };
     try {
@@ -223,11 +234,15 @@ void ImageJudge::judge_log(Judgement &judgement) const
     add_evidence(judgement, {"mount", verdict, alarm->summary, {{"line", alarm->line}}});
 }
 
-// As pmreorder has it: exit status 0 is consistent, every other is not.
-void ImageJudge::judge_command(const JudgeReply &reply, Judgement &judgement) const
+// The guest's clock goes on while the guest waits for a CPU, and with it a command's limit.
+bool ImageJudge::was_starved(guest::Guest &guest, std::chrono::milliseconds waited) const
 {
-    if (!choice_.program)
-        return;
+    return 2 * (guest.waited_for_cpu() - waited) > time_limit();
+}
+
+// As pmreorder has it: exit status 0 is consistent, every other is not.
+void ImageJudge::judge_command(const JudgeReply &reply, bool starved, Judgement &judgement) const
+{
     const guest::RunReply &run = reply.command;
     judgement.guest_spent = judgement.guest_spent || run.survivors != 0;
     Evidence evidence = {
@@ -235,6 +250,9 @@ void ImageJudge::judge_command(const JudgeReply &reply, Judgement &judgement) co
     if (const auto *failed = failed_step(reply, JudgeStep::command)) {
         evidence.verdict = Verdict::infra_error;
         evidence.summary = failed->message;
+    } else if (run.end == guest::RunEnd::timed_out && starved) {
+        evidence.verdict = Verdict::infra_error;
+        evidence.summary = "the host was too busy to give the recovery command its time";
     } else if (run.end == guest::RunEnd::timed_out) {
         evidence.verdict = Verdict::guest_hang;
         evidence.summary = "the recovery command did not end in its time";

@@ -5,6 +5,8 @@
 #include <fstream>
 
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <unistd.h>
 
 #include "base/child_process.h"
 #include "base/places.h"
@@ -309,6 +311,44 @@ TEST_F(Oracles, Differential)
 TEST_F(Oracles, Program)
 {
     expect_caught("program", kWrongTrees);
+}
+
+TEST_F(Oracles, ACommandThatHangsKeepsItsWords)
+{
+    choose_script({"program"}, "echo begun; sleep 1000", 3);
+    put_image();
+    const Judgement judgement = judge();
+    EXPECT_EQ(judgement.verdict, Verdict::guest_hang);
+    ASSERT_EQ(judgement.evidence.size(), 1u);
+    EXPECT_EQ(judgement.evidence[0].summary, "the recovery command did not end in its time");
+    EXPECT_EQ(judgement.evidence[0].details["output"], "begun\n");
+    EXPECT_FALSE(judgement.guest_spent);
+}
+
+// The guest has one CPU, and others have most of that.
+TEST_F(Oracles, ACommandThatWasStarvedIsNoHang)
+{
+    if (access("/proc/self/schedstat", R_OK) < 0)
+        GTEST_SKIP() << "this kernel does not tell";
+    choose_script({"program"}, "while :; do :; done", 3);
+    put_image();
+    cpu_set_t before;
+    ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+    std::vector<ChildProcess> busy;
+    for (int i = 0; i < 4; ++i)
+        busy.emplace_back(std::vector<std::string>{"/bin/sh", "-c", "while :; do :; done"},
+                          SpawnOptions());
+    const Judgement judgement = judge();
+    busy.clear();
+    ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
+    EXPECT_EQ(judgement.verdict, Verdict::infra_error);
+    ASSERT_EQ(judgement.evidence.size(), 1u);
+    EXPECT_EQ(judgement.evidence[0].summary,
+              "the host was too busy to give the recovery command its time");
 }
 
 // Its directory is on the file system that is to be unmounted.
