@@ -3,7 +3,6 @@
 #include "guest-images/agent/judge_request.h"
 
 #include "guest-images/agent/clock.h"
-#include "guest-images/agent/kernel_log.h"
 #include "guest-images/agent/mount_requests.h"
 #include "guest-images/agent/run_request.h"
 #include "guest-images/agent/tree_dump.h"
@@ -37,42 +36,51 @@ private:
 
 struct Done {};
 
+// `tree`: what was dumped before the command, which may have changed it.
+Outcome<Done> try_out(const JudgeRequest &request, const TreeDump &tree,
+                      std::vector<UsableProblem> &problems)
+{
+    const std::string &root = request.mount.target;
+    TreeDump names;
+    const bool known = request.dump && request.command.argv.empty();
+    if (!known) {
+        KnownBlocks none("");
+        names = dump_tree(root, {request.limits.entries, 0, 0}, none);
+    }
+    const TreeDump &tried = known ? tree : names;
+    problems = try_directories(root, tried);
+    if (tried.entries.size() >= request.limits.entries)
+        return failure("try " + std::to_string(tried.entries.size()) + " names or more", EOVERFLOW);
+    return Done();
+}
+
 void look_at(const JudgeRequest &request, JudgeReply &reply)
 {
     Steps steps(reply);
-    const std::string &root = request.mount.target;
-    // The trial goes through the tree's directories, so it needs one too; without contents.
-    if (request.dump || request.usable)
+    if (request.dump)
         steps.run(JudgeStep::dump, [&]() -> Outcome<Done> {
             KnownBlocks known(request.known_blocks);
-            TreeLimits limits = request.limits;
-            if (!request.dump)
-                limits.blocks = 0, limits.content_bytes = 0;
-            reply.tree = dump_tree(root, limits, known);
+            reply.tree = dump_tree(request.mount.target, request.limits, known);
             return Done();
         });
     if (!request.command.argv.empty())
         steps.run(JudgeStep::command, [&] {
-            Outcome<RunReply> outcome = run_command(request.command);
+            Outcome<RunReply> outcome = run_and_clear(request.command);
             if (auto *ran = std::get_if<RunReply>(&outcome))
                 reply.command = *ran;
             return outcome;
         });
     if (request.usable)
-        steps.run(JudgeStep::usable, [&]() -> Outcome<Done> {
-            reply.problems = try_directories(root, reply.tree);
-            return Done();
-        });
-    if (!request.dump)
-        reply.tree = {};
+        steps.run(JudgeStep::usable, [&] { return try_out(request, reply.tree, reply.problems); });
 }
 
 } // namespace
 
-Outcome<JudgeReply> judge_image(const JudgeRequest &request)
+Outcome<JudgeReply> judge_image(const JudgeRequest &request, std::optional<KernelLogTail> &log)
 {
     JudgeReply reply;
-    KernelLogTail log(request.whole_log ? LogFrom::oldest : LogFrom::now);
+    if (request.whole_log || !log)
+        log.emplace(request.whole_log ? LogFrom::oldest : LogFrom::now);
     Steps steps(reply);
     const bool mounts = !request.mount.fstype.empty();
     if (!mounts || steps.run(JudgeStep::mount, [&] { return mount_file_system(request.mount); })) {
@@ -81,7 +89,8 @@ Outcome<JudgeReply> judge_image(const JudgeRequest &request)
             reply.still_mounted =
                 !steps.run(JudgeStep::unmount, [&] { return unmount_file_system({request.mount.target, 0}); });
     }
-    reply.kernel_log = log.text();
+    reply.kernel_log = log->text();
+    reply.log_failure = log->failure();
     return reply;
 }
 

@@ -3,11 +3,15 @@
 // user's): every process costs an emulated guest more than a mount does.
 #pragma once
 
+#include <optional>
+
+#include "guest-images/agent/kernel_log.h"
 #include "guest-images/agent/outcome.h"
 
 namespace fencepost::agent {
 
-// What went wrong with the image is part of the reply, never a failure.
-Outcome<JudgeReply> judge_image(const JudgeRequest &request);
+// What went wrong with the image is part of the reply, never a failure. `log` is opened by the first
+// request and kept for the next: what is logged between two images belongs to the second.
+Outcome<JudgeReply> judge_image(const JudgeRequest &request, std::optional<KernelLogTail> &log);
 
 } // namespace fencepost::agent

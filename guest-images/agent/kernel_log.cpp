@@ -67,26 +67,42 @@ void stream_kernel_log(int channel)
     }
 }
 
-KernelLogTail::KernelLogTail(LogFrom from) : records_(open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC))
+KernelLogTail::KernelLogTail(LogFrom from, const char *records)
+    : records_(open(records, O_RDONLY | O_NONBLOCK | O_CLOEXEC))
 {
-    if (from == LogFrom::now)
+    if (!records_)
+        failure_ = std::string("cannot open it: ") + std::strerror(errno);
+    else if (from == LogFrom::now)
         lseek(records_.get(), 0, SEEK_END);
 }
 
 std::string KernelLogTail::text()
 {
     std::string lines;
+    if (!records_)
+        return lines;
+    failure_.clear();
     char buffer[16384];
-    while (records_ && lines.size() < kTailLimit) {
+    for (;;) {
         const ssize_t got = read(records_.get(), buffer, sizeof buffer);
-        if (got < 0 && errno == EPIPE)
-            continue; // some were overwritten; their sequence numbers tell
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0 && errno == EPIPE) {
+            failure_ = "records were overwritten before they were read";
+            continue;
+        }
+        if (got < 0 && errno != EAGAIN)
+            failure_ = std::string("cannot read it: ") + std::strerror(errno);
         if (got <= 0)
-            break;
+            return lines;
         lines += record_line({buffer, static_cast<std::size_t>(got)});
         lines += '\n';
+        if (lines.size() >= kTailLimit) {
+            failure_ = "it is too long";
+            lseek(records_.get(), 0, SEEK_END);
+            return lines;
+        }
     }
-    return lines;
 }
 
 void note_in_kernel_log(const std::string &text)

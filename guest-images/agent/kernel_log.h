@@ -21,13 +21,16 @@ enum class LogFrom { now, oldest };
 // The records that came in since it was opened, or all; bounded.
 class KernelLogTail {
 public:
-    explicit KernelLogTail(LogFrom from = LogFrom::now);
+    explicit KernelLogTail(LogFrom from = LogFrom::now, const char *records = "/dev/kmsg");
 
     // One line each; those that were returned before are not again.
     std::string text();
+    // Why that was not all there is to return; empty: it was.
+    const std::string &failure() const { return failure_; }
 
 private:
     Descriptor records_;
+    std::string failure_;
 };
 
 void note_in_kernel_log(const std::string &text);

@@ -51,7 +51,7 @@ template <typename V> void fields(V &v, typename V::template Ref<StepResult> m)
 
 template <typename V> void fields(V &v, typename V::template Ref<UsableProblem> m)
 {
-    v.text(m.directory);
+    v.text(m.path);
     v.text(m.operation);
     v.number(m.error_number);
 }
@@ -225,6 +225,7 @@ template <typename V> void fields(V &v, typename V::template Ref<JudgeReply> m)
     fields(v, m.command);
     structures(v, m.problems);
     v.bytes(m.kernel_log);
+    v.text(m.log_failure);
     v.flag(m.still_mounted);
 }
 

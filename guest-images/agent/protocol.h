@@ -108,7 +108,8 @@ struct RunReply {
     static constexpr MessageType kType = reply_to(MessageType::run);
     RunEnd end = RunEnd::exited;
     std::int32_t code = 0; // exit status, or signal number; 0 when timed out
-    // Processes of a timed-out command that SIGKILL did not end: they hang in the kernel.
+    // Processes that were to end with the command and that SIGKILL did not end: they hang in the
+    // kernel.
     std::uint32_t survivors = 0;
     std::string output; // stdout
     bool output_truncated = false;
@@ -225,10 +226,10 @@ struct StepResult {
     bool operator==(const StepResult &) const = default;
 };
 
-// What could not be done in a directory that must be usable.
+// What could not be done in a directory that must be usable, or with a name that must be there.
 struct UsableProblem {
-    std::string directory; // below the root, which is "."
-    std::string operation; // "create", "write", ...
+    std::string path;      // below the root, which is "."
+    std::string operation; // "create", "write", ...; of a name: the step as in TreeEntry
     std::int32_t error_number = 0; // 0: it was done, but what came back was not what went in
 
     bool operator==(const UsableProblem &) const = default;
@@ -240,7 +241,10 @@ struct JudgeReply {
     TreeDump tree;
     RunReply command;
     std::vector<UsableProblem> problems; // the first ones
-    std::string kernel_log; // records since the request came, as on the log channel
+    // Records since those of the judge request before, or since the first came; as on the log
+    // channel.
+    std::string kernel_log;
+    std::string log_failure; // why kernel_log is not all of them; empty: it is
     bool still_mounted = false;
 
     bool operator==(const JudgeReply &) const = default;

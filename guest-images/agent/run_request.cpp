@@ -82,9 +82,16 @@ struct Capture {
     }
 };
 
+// What a command that has ended left running.
+enum class Leftovers { kept, killed };
+
 class Run {
 public:
-    Run(const RunRequest &request, const std::function<int()> &body) : request_(request), body_(body) {}
+    Run(const RunRequest &request, const std::function<int()> &body,
+        Leftovers leftovers = Leftovers::kept)
+        : request_(request), body_(body), leftovers_(leftovers)
+    {
+    }
 
     Outcome<RunReply> to_end();
 
@@ -102,6 +109,7 @@ private:
 
     const RunRequest &request_;
     const std::function<int()> &body_; // instead of a program, if there is one
+    const Leftovers leftovers_;
     RunReply reply_;
     pid_t pid_ = -1;
     std::optional<int> status_;
@@ -292,6 +300,9 @@ Outcome<RunReply> Run::to_end()
     } else {
         reply_.end = WIFSIGNALED(*status_) ? RunEnd::signalled : RunEnd::exited;
         reply_.code = WIFSIGNALED(*status_) ? WTERMSIG(*status_) : WEXITSTATUS(*status_);
+        // Orphans are our children: without any there is nobody to look for.
+        if (leftovers_ == Leftovers::killed && waitpid(-1, nullptr, WNOHANG) >= 0)
+            kill_all();
     }
     output_.drain();
     errors_.drain();
@@ -303,6 +314,11 @@ Outcome<RunReply> Run::to_end()
 Outcome<RunReply> run_command(const RunRequest &request)
 {
     return Run(request, {}).to_end();
+}
+
+Outcome<RunReply> run_and_clear(const RunRequest &request)
+{
+    return Run(request, {}, Leftovers::killed).to_end();
 }
 
 Outcome<RunReply> run_in_child(const RunRequest &limits, const std::function<int()> &body)

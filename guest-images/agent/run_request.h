@@ -13,6 +13,9 @@ namespace fencepost::agent {
 // are killed. The caller must have blocked SIGCHLD, ignore SIGPIPE and be a child subreaper.
 Outcome<RunReply> run_command(const RunRequest &request);
 
+// The same, but what the command leaves running is killed as at the time limit.
+Outcome<RunReply> run_and_clear(const RunRequest &request);
+
 // The same with a function of ours instead of a program; what it returns is the exit status.
 Outcome<RunReply> run_in_child(const RunRequest &limits, const std::function<int()> &body);
 

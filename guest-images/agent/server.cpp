@@ -44,19 +44,20 @@ std::string refusal(const Frame &frame, const std::string &why)
                                         why});
 }
 
-template <typename Request, typename Reply>
-std::string answer_with(Outcome<Reply> (*handler)(const Request &), const Frame &frame)
+template <typename Request, typename Reply, typename... Kept>
+std::string answer_with(Outcome<Reply> (*handler)(const Request &, Kept &...), const Frame &frame,
+                        Kept &...kept)
 {
     Request request;
     if (!decode_payload(frame.payload, request))
         return refusal(frame, "has a malformed payload");
-    const Outcome<Reply> outcome = handler(request);
+    const Outcome<Reply> outcome = handler(request, kept...);
     if (const auto *failed = std::get_if<Failure>(&outcome))
         return encode_message(frame.request_id, *failed);
     return encode_message(frame.request_id, *std::get_if<Reply>(&outcome));
 }
 
-std::string answer(const Frame &frame)
+std::string answer(const Frame &frame, std::optional<KernelLogTail> &log)
 {
     switch (frame.type) {
     case MessageType::ping:
@@ -74,7 +75,7 @@ std::string answer(const Frame &frame)
     case MessageType::list_pm:
         return answer_with(list_pm, frame);
     case MessageType::judge:
-        return answer_with(judge_image, frame);
+        return answer_with(judge_image, frame, log);
     case MessageType::power_off:
         return answer_with(power_off, frame);
     default:
@@ -137,6 +138,7 @@ ServeEnd serve(int channel, std::string_view greeting)
     if (!write_frame(channel, greeting))
         return ServeEnd::channel_closed;
     FrameParser parser;
+    std::optional<KernelLogTail> log;
     for (;;) {
         Frame frame;
         switch (parser.next(frame)) {
@@ -151,7 +153,7 @@ ServeEnd serve(int channel, std::string_view greeting)
             break;
         case FrameParser::Result::frame:
             const MessageType type = frame.type;
-            if (!write_frame(channel, answer(frame)))
+            if (!write_frame(channel, answer(frame, log)))
                 return ServeEnd::channel_closed;
             if (type == MessageType::power_off)
                 return ServeEnd::power_off;

@@ -16,6 +16,7 @@ namespace fencepost::agent {
 namespace {
 
 constexpr std::size_t kProblemLimit = 32;
+constexpr const char *kName = "/.fencepost-usable";
 constexpr std::size_t kWritten = 5000; // more than a block, and no multiple of one
 
 std::string written_bytes(std::size_t directory)
@@ -44,7 +45,7 @@ public:
     bool run(std::size_t number, UsableProblem &problem)
     {
         const std::string bytes = written_bytes(number);
-        const std::string first = directory_ + "/.fencepost-usable";
+        const std::string first = directory_ + kName;
         const std::string second = first + "-renamed";
         const std::string third = first + "-linked";
         Descriptor file(open(first.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
@@ -61,6 +62,13 @@ public:
         return good;
     }
 
+    // What a trial that found no room has left.
+    void clean_up() const
+    {
+        for (const char *name : {"", "-renamed", "-linked"})
+            unlink((directory_ + kName + name).c_str());
+    }
+
 private:
     bool did(bool good, const char *operation)
     {
@@ -73,8 +81,16 @@ private:
 
     static bool write_all(int file, const std::string &bytes)
     {
-        errno = 0;
-        return write(file, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
+        // A write that finds room for a part says so; why there was no more, the next one does.
+        for (std::size_t done = 0; done < bytes.size();) {
+            const ssize_t put = write(file, bytes.data() + done, bytes.size() - done);
+            if (put == 0)
+                errno = EIO;
+            if (put <= 0)
+                return false;
+            done += static_cast<std::size_t>(put);
+        }
+        return true;
     }
 
     bool read_back(int file, const std::string &bytes)
@@ -101,18 +117,23 @@ std::vector<UsableProblem> try_directories(const std::string &root, const TreeDu
     std::vector<UsableProblem> problems;
     std::size_t number = 0;
     for (const TreeEntry &entry : tree.entries) {
+        if (problems.size() == kProblemLimit)
+            break;
+        if (!entry.failed_step.empty()) {
+            problems.push_back({entry.path, entry.failed_step, entry.error_number});
+            continue;
+        }
         if (entry.type != FileType::directory)
             continue;
-        const std::string path = entry.path == "." ? root : root + "/" + entry.path;
+        Trial trial(entry.path == "." ? root : root + "/" + entry.path, entry.path);
         UsableProblem problem;
-        if (Trial(path, entry.path).run(number++, problem))
+        if (trial.run(number++, problem))
             continue;
         // A file system that the workload filled is not broken.
         if ((problem.error_number == ENOSPC || problem.error_number == EMLINK) && has_no_room(root))
-            continue;
-        problems.push_back(problem);
-        if (problems.size() == kProblemLimit)
-            break;
+            trial.clean_up();
+        else
+            problems.push_back(problem);
     }
     return problems;
 }

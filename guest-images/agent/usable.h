@@ -10,7 +10,8 @@
 
 namespace fencepost::agent {
 
-// The directories are those of the tree. Without problems the tree is as it was.
+// Names that the tree has and that could not be looked at are problems too. Without problems the
+// tree is as it was.
 std::vector<UsableProblem> try_directories(const std::string &root, const TreeDump &tree);
 
 } // namespace fencepost::agent

@@ -39,6 +39,43 @@ std::string visible(std::string_view text)
     return result;
 }
 
+// A deadline, and the time that the machine did not have before it.
+class Patience {
+public:
+    using Waited = std::function<std::chrono::milliseconds()>;
+
+    Patience(Deadline deadline, const Waited &waited)
+        : deadline_(deadline),
+          most_(kMostTimes * std::chrono::milliseconds(deadline.poll_timeout())), waited_(waited),
+          before_(waited ? waited() : std::chrono::milliseconds(0))
+    {
+    }
+
+    const Deadline &deadline() const { return deadline_; }
+    // False: the machine has had its time.
+    bool extend()
+    {
+        if (!waited_)
+            return false;
+        const auto owed = std::min(waited_() - before_, most_) - given_;
+        if (owed < kLeast)
+            return false;
+        given_ += owed;
+        deadline_ = Deadline::after(owed);
+        return true;
+    }
+
+private:
+    static constexpr int kMostTimes = 9;
+    static constexpr std::chrono::milliseconds kLeast{10};
+
+    Deadline deadline_;
+    std::chrono::milliseconds most_;
+    const Waited &waited_;
+    std::chrono::milliseconds before_;
+    std::chrono::milliseconds given_{0};
+};
+
 } // namespace
 
 AgentClient::AgentClient(Fd channel) : channel_(std::move(channel))
@@ -162,6 +199,7 @@ Frame AgentClient::exchange(std::string_view request, std::uint32_t request_id, 
 {
     if (lost_)
         throw *lost_;
+    Patience patience(deadline, waited_);
     std::string_view unsent = request;
     const auto sent = [&] {
         return unsent.empty()                    ? Sent::all
@@ -174,11 +212,13 @@ Frame AgentClient::exchange(std::string_view request, std::uint32_t request_id, 
             return reply;
         // Looked at before the transfer, so that an answer that is already there counts, and a
         // flood of bytes cannot keep us beyond the deadline.
-        const bool last_chance = deadline.passed();
-        transfer(unsent, deadline);
+        const bool last_chance = patience.deadline().passed();
+        transfer(unsent, patience.deadline());
         if (last_chance) {
             if (take_reply(request_id, sent(), reply))
                 return reply;
+            if (patience.extend())
+                continue;
             lose(ChannelLoss::timed_out, request_id == 0
                                              ? "the guest's agent did not come up in time"
                                              : "the guest's agent did not answer in time");

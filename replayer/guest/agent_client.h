@@ -2,7 +2,9 @@
 // The host's end of the control channel: typed requests to the agent in a guest.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -93,6 +95,9 @@ public:
     // A descriptor (a pidfd) that is readable once the machine has ended. Borrowed: it must live
     // as long as the client.
     void end_with(int end_fd) { end_fds_.push_back(end_fd); }
+    // How long the machine has waited for a CPU of the host so far. What that grows by while an
+    // answer is awaited does not count against the deadline, up to nine times what that gives.
+    void forgive(std::function<std::chrono::milliseconds()> waited) { waited_ = std::move(waited); }
 
     // Said once after a boot, never after a template is restored: there, ping().
     Hello wait_hello(Deadline deadline);
@@ -135,6 +140,7 @@ private:
 
     Fd channel_;
     std::vector<int> end_fds_;
+    std::function<std::chrono::milliseconds()> waited_;
     agent::FrameParser parser_;
     std::uint32_t last_request_ = 0;
     // Given up when a server was lost; its answer may still come and is dropped.

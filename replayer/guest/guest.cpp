@@ -8,6 +8,7 @@
 
 #include "base/child_process.h"
 #include "base/interrupt.h"
+#include "replayer/guest/run_delay.h"
 
 namespace fencepost::guest {
 
@@ -55,6 +56,19 @@ Guest::Guest(std::unique_ptr<Machine> machine) : machine_(std::move(machine))
                                       std::move(channels.log_serial));
 }
 
+void Guest::talk_on(Fd channel)
+{
+    const int end_fd = machine_->end_fd();
+    agent_.emplace(std::move(channel));
+    agent_->end_with(end_fd);
+    agent_->forgive([end_fd] { return run_delay(end_fd); });
+}
+
+std::chrono::milliseconds Guest::waited_for_cpu() const
+{
+    return run_delay(machine_->end_fd());
+}
+
 Hello Guest::wait_for_boot(Deadline deadline)
 {
     std::array<pollfd, 4> waited = {{{control_virtio_.get(), POLLIN, 0},
@@ -70,15 +84,14 @@ Hello Guest::wait_for_boot(Deadline deadline)
         throw GuestLost(GuestEnd::hung,
                         fmt::format("the guest did not finish booting in time; its console ends with: {}",
                                     last_line(log_->console())));
-    agent_.emplace(waited[0].revents ? std::move(control_virtio_) : std::move(control_serial_));
-    agent_->end_with(machine_->end_fd());
+    talk_on(waited[0].revents ? std::move(control_virtio_) : std::move(control_serial_));
     return with_agent([&](AgentClient &agent) { return agent.wait_hello(deadline); });
 }
 
 void Guest::resume_on(ChannelKind channel, Deadline deadline)
 {
-    agent_.emplace(channel == ChannelKind::virtio ? std::move(control_virtio_) : std::move(control_serial_));
-    agent_->end_with(machine_->end_fd());
+    talk_on(channel == ChannelKind::virtio ? std::move(control_virtio_)
+                                           : std::move(control_serial_));
     with_agent([&](AgentClient &agent) { agent.ping(deadline); });
 }
 

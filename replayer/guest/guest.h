@@ -54,11 +54,14 @@ public:
     }
 
     Machine &machine() { return *machine_; }
+    // For a CPU of the host, so far; see run_delay.h.
+    std::chrono::milliseconds waited_for_cpu() const;
     const GuestLog &log() const { return *log_; }
     // Asks the guest to power off and waits for QEMU's end.
     void power_off(Deadline deadline);
 
 private:
+    void talk_on(Fd channel);
     [[noreturn]] void explain(const AgentLost &lost);
     [[noreturn]] void explain_end();
 

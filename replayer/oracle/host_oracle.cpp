@@ -73,19 +73,27 @@ OracleFolder read_oracle(const fs::path &directory, const std::string &name)
     return oracle;
 }
 
-// The evidence is the last thing that the program prints, if it is a JSON document.
+// What the program prints is evidence as far as it is what README.md says, and text where it is
+// not.
 void read_evidence(const CommandResult &result, Evidence &evidence)
 {
     const auto document = nlohmann::json::parse(result.output, nullptr, false);
-    if (document.is_object()) {
-        evidence.summary = document.value("summary", std::string());
-        if (document.contains("details"))
-            evidence.details = document["details"];
-    } else {
-        evidence.details = {{"output", result.output}};
-    }
+    const auto field = [&](const char *name) {
+        return document.is_object() ? document.value(name, nlohmann::json()) : nlohmann::json();
+    };
+    const nlohmann::json summary = field("summary");
+    const nlohmann::json details = field("details");
+    if (summary.is_string())
+        evidence.summary = summary;
+    evidence.details = details.is_object() ? details : nlohmann::json::object();
+    const bool as_agreed = document.is_object() && (summary.is_string() || summary.is_null()) &&
+                           (details.is_object() || details.is_null());
+    if (!as_agreed)
+        evidence.details["output"] = result.output;
     if (!result.errors.empty())
         evidence.details["errors"] = result.errors;
+    if (evidence.summary.empty())
+        evidence.summary = last_line(result.output);
     if (evidence.summary.empty())
         evidence.summary = result.last_words();
     evidence.summary = without_numbers(evidence.summary.substr(0, kSummaryLimit));

@@ -20,6 +20,7 @@ using guest::JudgeRequest;
 
 namespace {
 
+constexpr std::chrono::seconds kClearingTime(10); // for processes of a command to be killed
 constexpr std::uint32_t kSentBlocks = 1024; // with their bytes, of those that no legal state has
 
 const agent::StepResult *failed_step(const JudgeReply &reply, JudgeStep step)
@@ -28,12 +29,6 @@ const agent::StepResult *failed_step(const JudgeReply &reply, JudgeStep step)
         if (result.step == step && result.error_number != 0)
             return &result;
     return nullptr;
-}
-
-void add(Judgement &judgement, Evidence evidence)
-{
-    judgement.verdict = std::max(judgement.verdict, evidence.verdict);
-    judgement.evidence.push_back(std::move(evidence));
 }
 
 nlohmann::json problem_list(const std::vector<TreeProblem> &problems)
@@ -59,12 +54,19 @@ private:
     std::optional<JudgeReply> ask_guest(const Subject &subject, Judgement &judgement) const;
     void judge_mount(const JudgeReply &reply, Judgement &judgement) const;
     void judge_log(Judgement &judgement) const;
-    void judge_command(const JudgeReply &reply, Judgement &judgement) const;
+    // `waited`: for a CPU of the host, before the guest was asked.
+    bool was_starved(guest::Guest &guest, std::chrono::milliseconds waited) const;
+    void judge_command(const JudgeReply &reply, bool starved, Judgement &judgement) const;
     void judge_usable(const JudgeReply &reply, Judgement &judgement) const;
     void judge_trees(const JudgeReply &reply, std::uint64_t crash_seq, Judgement &judgement) const;
     std::chrono::seconds time_limit() const
     {
         return std::chrono::seconds(settings_.inputs.test.time_limit);
+    }
+    // The command's own limit is to end it first: that leaves its words and the guest.
+    std::chrono::seconds answer_time() const
+    {
+        return choice_.program ? 2 * time_limit() + kClearingTime : time_limit();
     }
 
     JudgeSettings settings_;
@@ -126,15 +128,17 @@ std::uint64_t ImageJudge::expectation(std::uint64_t crash_seq) const
 
 bool ImageJudge::one_tree_after_return() const
 {
-    return std::any_of(
-        choice_.trees.begin(), choice_.trees.end(),
-        [](const TreeOracle &oracle) { return oracle.rules.semantics == Semantics::sync; });
+    return std::any_of(choice_.trees.begin(), choice_.trees.end(), [](const TreeOracle &oracle) {
+        return oracle.rules.semantics == Semantics::sync;
+    });
 }
 
 Judgement ImageJudge::judge(const Subject &subject)
 {
     Judgement judgement;
     ask_programs(Phase::before, subject, judgement);
+    const auto waited =
+        choice_.program ? subject.guest.waited_for_cpu() : std::chrono::milliseconds(0);
     const Stopwatch watch;
     const std::optional<JudgeReply> reply = ask_guest(subject, judgement);
     judgement.guest_seconds = watch.seconds();
@@ -144,9 +148,16 @@ Judgement ImageJudge::judge(const Subject &subject)
     judgement.guest_spent = reply->still_mounted;
     judge_mount(*reply, judgement);
     judge_log(judgement);
+    // A log with a gap that looks quiet is no log.
+    if (!reply->log_failure.empty())
+        add_evidence(judgement, {"mount",
+                                 Verdict::infra_error,
+                                 "the kernel log is not whole: " + reply->log_failure,
+                                 {}});
     if (!failed_step(*reply, JudgeStep::mount)) {
         judge_trees(*reply, subject.crash_seq, judgement);
-        judge_command(*reply, judgement);
+        if (choice_.program)
+            judge_command(*reply, was_starved(subject.guest, waited), judgement);
         judge_usable(*reply, judgement);
         if (!reply->still_mounted)
             ask_programs(Phase::after, subject, judgement);
@@ -166,7 +177,7 @@ void ImageJudge::ask_programs(Phase phase, const Subject &subject, Judgement &ju
         if (phase == Phase::before ? !oracle.before : !oracle.after)
             continue;
         if (auto evidence = ask_program(oracle, phase, part, scratch_.path()))
-            add(judgement, std::move(*evidence));
+            add_evidence(judgement, std::move(*evidence));
     }
     judgement.oracle_seconds += watch.seconds();
 }
@@ -176,7 +187,7 @@ std::optional<JudgeReply> ImageJudge::ask_guest(const Subject &subject, Judgemen
 {
     const auto ask = [&](const JudgeRequest &request) {
         return *subject.guest.with_agent([&](guest::AgentClient &agent) {
-            return agent.judge(request, Deadline::after(time_limit()));
+            return agent.judge(request, Deadline::after(answer_time()));
         });
     };
     try {
@@ -190,10 +201,10 @@ std::optional<JudgeReply> ImageJudge::ask_guest(const Subject &subject, Judgemen
         judgement.kernel_log = ask(log).kernel_log;
         judge_log(judgement);
         if (judgement.verdict != Verdict::guest_crash)
-            add(judgement, {"mount",
-                            Verdict::guest_crash,
-                            "the process that looked at the image died",
-                            {{"message", lost.what()}}});
+            add_evidence(judgement, {"mount",
+                                     Verdict::guest_crash,
+                                     "the process that looked at the image died",
+                                     {{"message", lost.what()}}});
         return std::nullopt;
     }
 }
@@ -203,11 +214,11 @@ void ImageJudge::judge_mount(const JudgeReply &reply, Judgement &judgement) cons
     for (const JudgeStep step : {JudgeStep::mount, JudgeStep::unmount}) {
         const auto *failed = failed_step(reply, step);
         if (failed)
-            add(judgement,
-                {"mount",
-                 step == JudgeStep::mount ? Verdict::recovery_failed : Verdict::inconsistent,
-                 failed->message,
-                 {{"error_number", failed->error_number}}});
+            add_evidence(judgement, {"mount",
+                                     step == JudgeStep::mount ? Verdict::recovery_failed
+                                                              : Verdict::inconsistent,
+                                     failed->message,
+                                     {{"error_number", failed->error_number}}});
     }
 }
 
@@ -219,25 +230,32 @@ void ImageJudge::judge_log(Judgement &judgement) const
     const Verdict verdict =
         alarm->alarm == Alarm::crash ? Verdict::guest_crash : Verdict::inconsistent;
     // A kernel that warned once may not warn again, and one that oopsed keeps its locks.
-    judgement.guest_spent = judgement.guest_spent || alarm->alarm != Alarm::file_system_error;
-    add(judgement, {"mount", verdict, alarm->summary, {{"line", alarm->line}}});
+    judgement.guest_spent = judgement.guest_spent || alarm->alarm != Alarm::error;
+    add_evidence(judgement, {"mount", verdict, alarm->summary, {{"line", alarm->line}}});
+}
+
+// The guest's clock goes on while the guest waits for a CPU, and with it a command's limit.
+bool ImageJudge::was_starved(guest::Guest &guest, std::chrono::milliseconds waited) const
+{
+    return 2 * (guest.waited_for_cpu() - waited) > time_limit();
 }
 
 // As pmreorder has it: exit status 0 is consistent, every other is not.
-void ImageJudge::judge_command(const JudgeReply &reply, Judgement &judgement) const
+void ImageJudge::judge_command(const JudgeReply &reply, bool starved, Judgement &judgement) const
 {
-    if (!choice_.program)
-        return;
     const guest::RunReply &run = reply.command;
+    judgement.guest_spent = judgement.guest_spent || run.survivors != 0;
     Evidence evidence = {
         "program", Verdict::pass, "", {{"output", run.output}, {"errors", run.errors}}};
     if (const auto *failed = failed_step(reply, JudgeStep::command)) {
         evidence.verdict = Verdict::infra_error;
         evidence.summary = failed->message;
+    } else if (run.end == guest::RunEnd::timed_out && starved) {
+        evidence.verdict = Verdict::infra_error;
+        evidence.summary = "the host was too busy to give the recovery command its time";
     } else if (run.end == guest::RunEnd::timed_out) {
         evidence.verdict = Verdict::guest_hang;
         evidence.summary = "the recovery command did not end in its time";
-        judgement.guest_spent = judgement.guest_spent || run.survivors != 0;
     } else if (run.end == guest::RunEnd::signalled) {
         evidence.verdict = Verdict::recovery_failed;
         evidence.summary = fmt::format("the recovery command was killed by signal {}", run.code);
@@ -250,25 +268,28 @@ void ImageJudge::judge_command(const JudgeReply &reply, Judgement &judgement) co
         evidence.details["status"] = run.code;
     }
     if (evidence.verdict != Verdict::pass)
-        add(judgement, std::move(evidence));
+        add_evidence(judgement, std::move(evidence));
 }
 
 void ImageJudge::judge_usable(const JudgeReply &reply, Judgement &judgement) const
 {
+    if (const auto *failed = failed_step(reply, JudgeStep::usable))
+        add_evidence(judgement, {"usable", Verdict::infra_error, failed->message, {}});
     if (reply.problems.empty())
         return;
     const agent::UsableProblem &first = reply.problems.front();
     nlohmann::json all = nlohmann::json::array();
     for (const agent::UsableProblem &problem : reply.problems)
-        all.push_back({{"directory", problem.directory},
+        all.push_back({{"path", problem.path},
                        {"operation", problem.operation},
                        {"error_number", problem.error_number}});
-    add(judgement, {"usable",
-                    Verdict::inconsistent,
-                    fmt::format("{} in {}: {}", first.operation, first.directory,
-                                first.error_number == 0 ? "what came back is not what went in"
-                                                        : std::strerror(first.error_number)),
-                    {{"problems", all}}});
+    add_evidence(judgement,
+                 {"usable",
+                  Verdict::inconsistent,
+                  fmt::format("{}: {}: {}", first.operation, first.path,
+                              first.error_number == 0 ? "what came back is not what went in"
+                                                      : std::strerror(first.error_number)),
+                  {{"problems", all}}});
 }
 
 void ImageJudge::judge_trees(const JudgeReply &reply, std::uint64_t crash_seq,
@@ -296,7 +317,7 @@ void ImageJudge::judge_trees(const JudgeReply &reply, std::uint64_t crash_seq,
             evidence.verdict = Verdict::infra_error;
             evidence.summary = "the tree is too large to be compared byte by byte";
         }
-        add(judgement, std::move(evidence));
+        add_evidence(judgement, std::move(evidence));
     }
 }
 

@@ -2,6 +2,9 @@
 // See judge.h.
 #include "replayer/oracle/judge.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace fencepost::oracle {
 
 const char *to_string(Verdict verdict)
@@ -21,6 +24,18 @@ const char *to_string(Verdict verdict)
         return "infra_error";
     }
     return "unknown";
+}
+
+void add_evidence(Judgement &judgement, Evidence evidence)
+{
+    Verdict &verdict = judgement.verdict;
+    if (evidence.verdict == Verdict::infra_error)
+        verdict = verdict == Verdict::pass ? Verdict::infra_error : verdict;
+    else if (verdict == Verdict::infra_error)
+        verdict = evidence.verdict;
+    else
+        verdict = std::max(verdict, evidence.verdict);
+    judgement.evidence.push_back(std::move(evidence));
 }
 
 } // namespace fencepost::oracle

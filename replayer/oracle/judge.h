@@ -14,7 +14,7 @@
 
 namespace fencepost::oracle {
 
-// In ascending order of weight: of several, the last one is the image's.
+// In ascending order of weight, but for infra_error: see add_evidence().
 enum class Verdict {
     pass,
     inconsistent,    // an oracle saw what must not be
@@ -43,6 +43,10 @@ struct Judgement {
     double oracle_seconds = 0;      // in programs on the host
     bool guest_spent = false; // not fit for another image: it crashed, warned, or keeps a mount
 };
+
+// The image's verdict is the gravest; an oracle that failed takes away nothing that others saw, so
+// infra_error is the verdict only where nothing else is wrong.
+void add_evidence(Judgement &judgement, Evidence evidence);
 
 // A guest that has the image in its PM and has not looked at it yet.
 struct Subject {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
 
 namespace fencepost::oracle {
 
@@ -16,6 +17,8 @@ struct Pattern {
     std::string_view also = {}; // and this too
 };
 
+constexpr unsigned kErrorPriority = 3; // KERN_ERR; smaller is worse
+
 constexpr std::array kPatterns = {
     Pattern{"Kernel panic - not syncing", Alarm::crash},
     Pattern{"kernel BUG at", Alarm::crash},
@@ -25,6 +28,8 @@ constexpr std::array kPatterns = {
     Pattern{"divide error:", Alarm::crash},
     Pattern{"invalid opcode:", Alarm::crash},
     Pattern{"stack segment:", Alarm::crash},
+    Pattern{"PANIC: double fault", Alarm::crash},
+    Pattern{"hard LOCKUP", Alarm::crash},
     Pattern{"Unable to handle kernel", Alarm::crash},
     Pattern{"UBSAN: ", Alarm::warning},
     Pattern{"WARNING: ", Alarm::warning},
@@ -36,42 +41,71 @@ constexpr std::array kPatterns = {
     Pattern{"inconsistent lock state", Alarm::warning},
     Pattern{"suspicious RCU usage", Alarm::warning},
     Pattern{"bad unlock balance", Alarm::warning},
-    Pattern{"EXT4-fs error", Alarm::file_system_error},
-    Pattern{"EXT4-fs warning", Alarm::file_system_error},
-    Pattern{"EXT4-fs (", Alarm::file_system_error, "error"},
-    Pattern{"EXT4-fs (", Alarm::file_system_error, "failed"},
-    Pattern{"EXT4-fs (", Alarm::file_system_error, "corrupt"},
-    Pattern{"JBD2: ", Alarm::file_system_error, "rror"},
-    Pattern{"JBD2: ", Alarm::file_system_error, "fail"},
-    Pattern{"XFS (", Alarm::file_system_error, "orrupt"},
-    Pattern{"XFS (", Alarm::file_system_error, "Internal error"},
-    Pattern{"XFS (", Alarm::file_system_error, "rror "},
-    Pattern{"XFS (", Alarm::file_system_error, "hutting down"},
-    Pattern{"XFS (", Alarm::file_system_error, "ailed"},
+    Pattern{"INFO: trying to register non-static key", Alarm::warning},
+    // It keeps the super block, and may crash when the inodes go.
+    Pattern{"VFS: Busy inodes after unmount", Alarm::warning},
+    Pattern{"EXT2-fs", Alarm::error, "error"},
+    Pattern{"EXT4-fs", Alarm::error, "error"},
+    Pattern{"EXT4-fs warning", Alarm::error},
+    Pattern{"EXT4-fs (", Alarm::error, "failed"},
+    Pattern{"EXT4-fs (", Alarm::error, "not cleared"},
+    Pattern{"EXT4-fs (", Alarm::error, "corrupt"},
+    Pattern{"JBD2: ", Alarm::error, "rror"},
+    Pattern{"JBD2: ", Alarm::error, "fail"},
+    Pattern{"JBD2: Spotted dirty metadata buffer", Alarm::error},
+    Pattern{"Aborting journal on device", Alarm::error},
+    Pattern{"XFS (", Alarm::error, "orrupt"},
+    Pattern{"XFS (", Alarm::error, "Internal error"},
+    Pattern{"XFS (", Alarm::error, "rror "},
+    Pattern{"XFS (", Alarm::error, "hutting down"},
+    Pattern{"XFS (", Alarm::error, "ailed"},
+    Pattern{"XFS (", Alarm::error, "Access to block zero"},
+    Pattern{"BTRFS", Alarm::error, "error"},
+    Pattern{" error: ", Alarm::error}, // "nova error: ", and so others of its kind
     Pattern{"XFS: Assertion failed", Alarm::crash},
-    Pattern{"Buffer I/O error", Alarm::file_system_error},
-    Pattern{"I/O error, dev ", Alarm::file_system_error},
-    Pattern{"Memory failure:", Alarm::file_system_error},
-    Pattern{"hardware memory error", Alarm::file_system_error},
+    Pattern{"Buffer I/O error", Alarm::error},
+    Pattern{"I/O error, dev ", Alarm::error},
+    Pattern{"Memory failure:", Alarm::error},
+    Pattern{"hardware memory error", Alarm::error},
 };
 
-std::string_view text_of(std::string_view line)
+struct Record {
+    std::string_view text;
+    // With the facility, which is 0 for the kernel: what processes write to its log is no error of
+    // the kernel. Nothing: a plain line.
+    std::optional<unsigned> priority;
+};
+
+Record record_of(std::string_view line)
 {
     const std::size_t semicolon = line.find(';');
-    const bool record =
-        semicolon != std::string_view::npos && !line.empty() &&
-        std::isdigit(static_cast<unsigned char>(line.front())) &&
-        std::count(line.begin(), line.begin() + static_cast<std::ptrdiff_t>(semicolon), ',') >= 3;
-    return record ? line.substr(semicolon + 1) : line;
+    Record record = {line, {}};
+    unsigned priority = 0;
+    const auto number = std::from_chars(line.data(), line.data() + line.size(), priority);
+    if (semicolon == std::string_view::npos || number.ec != std::errc() ||
+        std::count(line.begin(), line.begin() + static_cast<std::ptrdiff_t>(semicolon), ',') < 3)
+        return record;
+    return {line.substr(semicolon + 1), priority};
 }
 
-const Pattern *match(std::string_view text)
+// "errors=remount-ro" is no error.
+bool has(std::string_view text, std::string_view word)
+{
+    for (std::size_t at = text.find(word); at != std::string_view::npos;
+         at = text.find(word, at + 1))
+        if (!text.substr(at + word.size()).starts_with("s="))
+            return true;
+    return false;
+}
+
+std::optional<Alarm> alarm_of(const Record &record)
 {
     for (const Pattern &pattern : kPatterns)
-        if (text.find(pattern.text) != std::string_view::npos &&
-            text.find(pattern.also) != std::string_view::npos)
-            return &pattern;
-    return nullptr;
+        if (has(record.text, pattern.text) && has(record.text, pattern.also))
+            return pattern.alarm;
+    if (record.priority && *record.priority <= kErrorPriority)
+        return Alarm::error;
+    return std::nullopt;
 }
 
 // The function in "RIP: 0010:name+0x12/0x34", without its offset.
@@ -134,7 +168,8 @@ std::optional<LogAlarm> find_alarm(std::string_view log)
     bool wants_function = false;
     while (!log.empty()) {
         const std::size_t newline = std::min(log.find('\n'), log.size());
-        const std::string_view text = text_of(log.substr(0, newline));
+        const Record record = record_of(log.substr(0, newline));
+        const std::string_view text = record.text;
         log.remove_prefix(std::min(newline + 1, log.size()));
         if (wants_function) {
             const std::string function = function_of(text);
@@ -143,13 +178,13 @@ std::optional<LogAlarm> find_alarm(std::string_view log)
                 wants_function = false;
             }
         }
-        const Pattern *pattern = match(text);
-        if (!pattern || (gravest && gravest->alarm >= pattern->alarm))
+        const auto alarm = alarm_of(record);
+        if (!alarm || (gravest && gravest->alarm >= *alarm))
             continue;
         std::string summary = without_numbers(text);
         // "WARNING: CPU: 0 PID: 57 at file:line function" has all that is wanted but the numbers.
-        gravest = {pattern->alarm, std::string(text), summary};
-        wants_function = pattern->alarm == Alarm::crash;
+        gravest = {*alarm, std::string(text), summary};
+        wants_function = *alarm == Alarm::crash;
     }
     return gravest;
 }

@@ -12,9 +12,9 @@
 namespace fencepost::oracle {
 
 enum class Alarm {
-    file_system_error, // a file system, its journal or its device complains
-    warning,           // WARN_ON, lockdep, a stuck task
-    crash,             // oops, BUG, panic
+    error,   // the kernel's own word for it; mostly a file system, its journal or its device
+    warning, // WARN_ON, lockdep, a stuck task
+    crash,   // oops, BUG, panic
 };
 
 struct LogAlarm {
@@ -24,7 +24,8 @@ struct LogAlarm {
 };
 
 // The gravest line, the first of them; nothing: the log is quiet. Lines are as the agent sends them
-// ("priority,sequence,microseconds,flags;text") or plain.
+// ("priority,sequence,microseconds,flags;text") or plain. What the kernel itself logs as an error
+// or worse is one, whatever it says; plain lines and warnings are known by their words.
 std::optional<LogAlarm> find_alarm(std::string_view log);
 
 // A text in which every number and address is '#'.

@@ -46,12 +46,12 @@ std::size_t device_number(const std::string &source, std::size_t devices)
     return number;
 }
 
-void require_needs(const OracleFolder &oracle)
+std::optional<std::string> missing_need(const OracleFolder &oracle)
 {
     for (const std::string &name : oracle.needs)
         if (!find_program(name))
-            fail(ErrorKind::io, "the oracle {} needs {}, which is not installed", oracle.name,
-                 name);
+            return name;
+    return std::nullopt;
 }
 
 class Chooser {
@@ -74,6 +74,8 @@ public:
             choose_defaults();
         for (const std::string &name : asked)
             choose(find_oracle(name));
+        if (choice_.usable)
+            add_closing_checks();
         return std::move(choice_);
     }
 
@@ -100,10 +102,30 @@ private:
         choice_.program = !test_.recovery.empty();
     }
 
+    // What was tried out is checked as the guest left it, also where only `usable` was asked for.
+    void add_closing_checks()
+    {
+        for (OracleFolder &oracle : shipped_oracles()) {
+            if (oracle.built_in || !oracle.after || !oracle.is_for(choice_.mount->fstype) ||
+                std::any_of(choice_.programs.begin(), choice_.programs.end(),
+                            [&](const OracleFolder &chosen) { return chosen.name == oracle.name; }))
+                continue;
+            if (const auto missing = missing_need(oracle)) {
+                say(fmt::format("no {} after the trial by usable: {} is not installed", oracle.name,
+                                *missing));
+                continue;
+            }
+            oracle.before = false;
+            choice_.programs.push_back(oracle);
+        }
+    }
+
     void choose(const OracleFolder &oracle)
     {
         if (!oracle.built_in) {
-            require_needs(oracle);
+            if (const auto missing = missing_need(oracle))
+                fail(ErrorKind::io, "the oracle {} needs {}, which is not installed", oracle.name,
+                     *missing);
             choice_.programs.push_back(oracle);
         } else if (oracle.name == "program") {
             choice_.program = true;

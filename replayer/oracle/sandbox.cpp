@@ -2,6 +2,9 @@
 // See sandbox.h. Bubblewrap makes the namespaces, prlimit sets what they do not limit.
 #include "replayer/oracle/sandbox.h"
 
+#include <algorithm>
+#include <array>
+
 #include <unistd.h>
 
 #include "base/error.h"
@@ -34,7 +37,18 @@ void add_system(std::vector<std::string> &command)
             command.insert(command.end(), {"--ro-bind-try", name, name});
     }
     command.insert(command.end(), {"--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache"});
-    command.insert(command.end(), {"--dev", "/dev", "--tmpfs", "/tmp"});
+    command.insert(command.end(), {"--dev", "/dev"});
+}
+
+// What is written to /tmp is memory of the host's. Old bubblewraps know no bounds for it.
+void add_tmp(std::vector<std::string> &command, const std::string &bwrap, std::uint64_t size)
+{
+    static const bool bounded =
+        run_command({bwrap, "--help"}, {.deadline = Deadline::after(std::chrono::seconds(20))})
+            .output.find("--size ") != std::string::npos;
+    if (bounded)
+        command.insert(command.end(), {"--size", std::to_string(size)});
+    command.insert(command.end(), {"--tmpfs", "/tmp"});
 }
 
 // How a program becomes nobody.
@@ -62,6 +76,14 @@ void hand_over(const SandboxFile &file)
         fs::permissions(file.host, fs::perms::others_read, fs::perm_options::add);
 }
 
+// Their own words, or those of the loader about them, which has their paths.
+bool not_started(const std::string &errors)
+{
+    constexpr std::array kStarters = {"prlimit", "bwrap", "setpriv"};
+    const fs::path speaker = errors.substr(0, errors.find(": "));
+    return std::find(kStarters.begin(), kStarters.end(), speaker.filename()) != kStarters.end();
+}
+
 } // namespace
 
 CommandResult run_sandboxed(const std::vector<std::string> &argv,
@@ -82,13 +104,18 @@ CommandResult run_sandboxed(const std::vector<std::string> &argv,
         command.insert(command.end(), {"--unshare-user", "--uid", std::to_string(kNobody), "--gid",
                                        std::to_string(kNobody), "--cap-drop", "ALL"});
     add_system(command);
+    add_tmp(command, bwrap, limits.memory);
     for (const SandboxFile &file : files) {
         if (nobody == Nobody::by_setpriv)
             hand_over(file);
         command.insert(command.end(),
                        {file.writable ? "--bind" : "--ro-bind", file.host.string(), file.inside});
     }
-    command.push_back("--");
+    // The root and /dev are memory too, and the program's own in its user namespace. Inside, where
+    // it is nobody's, the number of processes is the sandbox's and not that of all that the user
+    // runs.
+    command.insert(command.end(), {"--remount-ro", "/", "--remount-ro", "/dev", "--", prlimit,
+                                   fmt::format("--nproc={}", limits.processes)});
     if (nobody == Nobody::by_setpriv)
         command.insert(command.end(), {require_program("setpriv", "util-linux"), "--reuid",
                                        std::to_string(kNobody), "--regid", std::to_string(kNobody),
@@ -99,9 +126,7 @@ CommandResult run_sandboxed(const std::vector<std::string> &argv,
     options.deadline = Deadline::after(limits.time);
     options.output_limit = limits.output;
     CommandResult result = run_command(command, options);
-    const bool not_started =
-        result.errors.starts_with("bwrap: ") || result.errors.starts_with("setpriv: ");
-    if (!result.timed_out && !result.end.success() && not_started)
+    if (!result.timed_out && !result.end.success() && not_started(result.errors))
         fail(ErrorKind::io, "programs cannot be run in a sandbox here: {}", result.last_words());
     return result;
 }

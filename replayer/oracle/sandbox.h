@@ -16,7 +16,8 @@ namespace fencepost::oracle {
 
 struct SandboxLimits {
     std::chrono::milliseconds time{60'000}; // on the host's clock
-    std::uint64_t memory = 1ull << 30;      // bytes of address space
+    std::uint64_t memory = 1ull << 30;      // bytes of address space, and of /tmp
+    std::uint64_t processes = 512;          // and threads; not kept where root has user namespaces
     std::uint64_t output = 1 << 20;         // bytes of each stream
     std::uint64_t file = 2ull << 30;        // bytes of one file that it writes
 };

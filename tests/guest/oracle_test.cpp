@@ -5,6 +5,8 @@
 #include <fstream>
 
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <unistd.h>
 
 #include "base/child_process.h"
 #include "base/places.h"
@@ -146,14 +148,25 @@ protected:
             choose(oracle);
     }
 
-    void choose(const std::string &oracle)
+    void choose(const std::string &oracle) { choose({oracle}, judged_run().inputs.test); }
+    void choose(const std::vector<std::string> &oracles, const record::TestSpec &test)
     {
         JudgeSettings settings;
         settings.run = judged_run().files;
         settings.inputs = judged_run().inputs;
+        settings.inputs.test = test;
         settings.cache = cache_directory();
-        settings.oracles = {oracle};
+        settings.oracles = oracles;
         judge_ = make_judge(settings);
+    }
+    // The recovery command is that script.
+    void choose_script(const std::vector<std::string> &oracles, const std::string &script,
+                       std::uint32_t time_limit = 60)
+    {
+        record::TestSpec test = judged_run().inputs.test;
+        test.recovery = {"/bin/sh", "-c", script};
+        test.time_limit = time_limit;
+        choose(oracles, test);
     }
 
     void put_image()
@@ -259,6 +272,36 @@ TEST_F(Oracles, Mount)
                             {"ssv desc_size 3"},
                             {"ssv inode_size 100"},
                             {"ssv blocks_per_group 7"}});
+    // Mounted and unmounted without an error but in the log.
+    EXPECT_EQ(answer("mount", {"ssv state 3"}),
+              "EXT4-fs (pmem0): warning: mounting fs with errors, running e2fsck is recommended");
+    EXPECT_EQ(answer("mount", {"ssv last_orphan 3000"}),
+              "EXT4-fs error (device pmem0): ext4_orphan_get:#: comm fencepost-serve: bad orphan "
+              "inode #");
+}
+
+TEST_F(Oracles, TheLogHasNoGaps)
+{
+    choose("mount");
+    expect_healthy();
+    // Between two images: it belongs to the second.
+    const auto logged = guest_->with_agent([](AgentClient &agent) {
+        return agent.run({.argv = {"/bin/sh", "-c", "echo 'BUG: in between' >/dev/kmsg"}},
+                         Deadline::after(std::chrono::seconds(60)));
+    });
+    ASSERT_TRUE(logged && logged->success());
+    put_image();
+    EXPECT_EQ(judge().verdict, Verdict::guest_crash);
+    // More than the kernel keeps.
+    choose_script({"program"},
+                  "echo on >/proc/sys/kernel/printk_devkmsg; x=$(head -c 900 /dev/zero | tr "
+                  "'\\0' x); i=0; while [ $i -lt 2000 ]; do echo $x >/dev/kmsg; i=$((i+1)); done");
+    put_image();
+    const Judgement flooded = judge();
+    EXPECT_EQ(flooded.verdict, Verdict::infra_error);
+    ASSERT_EQ(flooded.evidence.size(), 1u);
+    EXPECT_EQ(flooded.evidence[0].summary,
+              "the kernel log is not whole: records were overwritten before they were read");
 }
 
 TEST_F(Oracles, Semantic)
@@ -284,6 +327,52 @@ TEST_F(Oracles, Program)
     expect_caught("program", kWrongTrees);
 }
 
+TEST_F(Oracles, ACommandThatHangsKeepsItsWords)
+{
+    choose_script({"program"}, "echo begun; sleep 1000", 3);
+    put_image();
+    const Judgement judgement = judge();
+    EXPECT_EQ(judgement.verdict, Verdict::guest_hang);
+    ASSERT_EQ(judgement.evidence.size(), 1u);
+    EXPECT_EQ(judgement.evidence[0].summary, "the recovery command did not end in its time");
+    EXPECT_EQ(judgement.evidence[0].details["output"], "begun\n");
+    EXPECT_FALSE(judgement.guest_spent);
+}
+
+// The guest has one CPU, and others have most of that.
+TEST_F(Oracles, ACommandThatWasStarvedIsNoHang)
+{
+    if (access("/proc/self/schedstat", R_OK) < 0)
+        GTEST_SKIP() << "this kernel does not tell";
+    choose_script({"program"}, "while :; do :; done", 3);
+    put_image();
+    cpu_set_t before;
+    ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+    std::vector<ChildProcess> busy;
+    for (int i = 0; i < 4; ++i)
+        busy.emplace_back(std::vector<std::string>{"/bin/sh", "-c", "while :; do :; done"},
+                          SpawnOptions());
+    const Judgement judgement = judge();
+    busy.clear();
+    ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
+    EXPECT_EQ(judgement.verdict, Verdict::infra_error);
+    ASSERT_EQ(judgement.evidence.size(), 1u);
+    EXPECT_EQ(judgement.evidence[0].summary,
+              "the host was too busy to give the recovery command its time");
+}
+
+// Its directory is on the file system that is to be unmounted.
+TEST_F(Oracles, WhatACommandLeavesRunningIsNoFault)
+{
+    choose_script({"program"}, "sleep 1000 & exit 0");
+    expect_healthy();
+    expect_healthy();
+}
+
 TEST_F(Oracles, Usable)
 {
     expect_caught("usable", {{"sif . flags 0x80010"},
@@ -297,7 +386,19 @@ TEST_F(Oracles, Usable)
                              {"sif . links_count 65000"},
                              {"zap_block -f d -p 1 -o 4084 -l 12 0"},
                              {"zap_block -f d/e -p 1 -o 4084 -l 12 0"},
-                             {"zap_block -f . -p 1 -o 4084 -l 12 0"}});
+                             {"zap_block -f . -p 1 -o 4084 -l 12 0"},
+                             {"clri d/e/c"}});
+    EXPECT_EQ(answer("usable", {"clri d/b"}).substr(0, 9), "stat: d/b");
+    // Every directory can be used, and yet something is wrong.
+    EXPECT_NE(answer("ext4", {"setb 7000"}), "pass");
+}
+
+TEST_F(Oracles, AFullFileSystemIsUsable)
+{
+    // All but a block, so that a write is done in part.
+    choose_script({"program", "usable"}, "rmdir lost+found; dd if=/dev/zero of=fill bs=4096; "
+                                         "truncate -s $(($(stat -c %s fill) - 4096)) fill");
+    expect_healthy();
 }
 
 TEST_F(Oracles, TheLegalStatesAreThoseOfTheWorkload)

@@ -172,6 +172,34 @@ TEST(AgentClient, SilenceIsATimeOutAndEndsTheClient)
     EXPECT_LT(watch.seconds(), 30);
 }
 
+TEST(AgentClient, TimeWithoutACpuDoesNotCount)
+{
+    Peer peer;
+    AgentClient client(peer.host_end());
+    const Stopwatch watch;
+    client.forgive([&] { return watch.seconds() < 0.05 ? 0ms : 300ms; });
+    peer.play([](Peer &guest) {
+        const agent::Frame frame = guest.receive();
+        agent::PingRequest request;
+        ASSERT_TRUE(agent::decode_payload(frame.payload, request));
+        std::this_thread::sleep_for(200ms);
+        guest.send(encode_message(frame.request_id, agent::PingReply{request.data}));
+    });
+    client.ping(Deadline::after(100ms));
+}
+
+TEST(AgentClient, ForgivenessHasAnEnd)
+{
+    Peer peer;
+    AgentClient client(peer.host_end());
+    auto waited = 0h;
+    client.forgive([&] { return ++waited; });
+    const Stopwatch watch;
+    EXPECT_EQ(loss_of([&] { client.ping(Deadline::after(30ms)); }), ChannelLoss::timed_out);
+    EXPECT_GE(watch.seconds(), 0.3);
+    EXPECT_LT(watch.seconds(), 60);
+}
+
 TEST(AgentClient, AnEndlessTrickleIsATimeOut)
 {
     Peer peer;

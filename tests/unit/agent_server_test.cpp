@@ -215,6 +215,58 @@ TEST_F(AgentServer, AStrayProcessThatFloodsHoldsNothingUp)
     EXPECT_TRUE(ends(reply.errors)) << "its pipe is gone";
 }
 
+// What one image's command leaves must not hold up the unmount, nor meet the next image.
+TEST_F(AgentServer, AJudgedCommandLeavesNothingRunning)
+{
+    const std::string earlier = shell("setsid sleep 1000 & echo $!").output;
+    JudgeRequest request;
+    request.command.argv = {"sh", "-c", "setsid sleep 1000 & echo $!"};
+    const auto answer = client().judge(request, ample());
+    ASSERT_TRUE(answer) << answer.message();
+    EXPECT_EQ(answer->command.end, RunEnd::exited);
+    EXPECT_EQ(answer->command.survivors, 0u);
+    EXPECT_FALSE(alive(answer->command.output));
+    EXPECT_TRUE(alive(earlier)) << "not the image's";
+    shell("kill -9 " + earlier);
+    EXPECT_TRUE(ends(earlier));
+}
+
+TEST_F(AgentServer, WhatIsTriedOutIsWhatTheCommandLeft)
+{
+    std::filesystem::create_directory(directory_.path() / "tmp");
+    JudgeRequest request;
+    request.mount.target = directory_.path();
+    request.command.argv = {"sh", "-c", "rmdir tmp && mkdir -p new/.fencepost-usable"};
+    request.command.directory = directory_.path();
+    request.usable = true;
+    for (const bool dump : {true, false}) {
+        request.dump = dump;
+        const auto answer = client().judge(request, ample());
+        ASSERT_TRUE(answer) << answer.message();
+        EXPECT_EQ(answer->problems, (std::vector<UsableProblem>{{"new", "create", EEXIST}}));
+        EXPECT_EQ(answer->tree.entries.size(), dump ? 2u : 0u) << "as it was before the command";
+    }
+}
+
+TEST_F(AgentServer, ATreeThatWasNotAllTriedIsAFailedStep)
+{
+    JudgeRequest request;
+    request.mount.target = directory_.path();
+    request.usable = true;
+    request.limits.entries = 3;
+    const auto error_of_trial = [&] {
+        const auto answer = client().judge(request, ample());
+        for (const StepResult &step : answer->steps)
+            if (step.step == JudgeStep::usable)
+                return step.error_number;
+        return -1;
+    };
+    EXPECT_EQ(error_of_trial(), 0);
+    for (const char *name : {"a", "b", "c"})
+        std::filesystem::create_directory(directory_.path() / name);
+    EXPECT_EQ(error_of_trial(), EOVERFLOW);
+}
+
 TEST_F(AgentServer, WritesAndReadsFiles)
 {
     const std::string path = directory_.path() / "a/b/file";
@@ -363,6 +415,20 @@ TEST(PmDevices, AreReadFromSysfs)
     const std::vector<PmDevice> expected = {{"pmem0", 128 << 20, true, 4ull << 30, "memory"},
                                             {"pmem1", 1 << 20, false, 0, ""}};
     EXPECT_EQ(list_pm_devices(sysfs.path()), expected);
+}
+
+TEST(KernelLog, ALogThatCannotBeReadIsNotAnEmptyOne)
+{
+    KernelLogTail missing(LogFrom::now, "/nonexistent");
+    EXPECT_EQ(missing.text(), "");
+    EXPECT_NE(missing.failure().find("No such file"), std::string::npos) << missing.failure();
+    KernelLogTail unreadable(LogFrom::now, "/tmp");
+    EXPECT_EQ(unreadable.text(), "");
+    EXPECT_NE(unreadable.failure().find("cannot read it"), std::string::npos)
+        << unreadable.failure();
+    KernelLogTail empty(LogFrom::now, "/dev/null");
+    EXPECT_EQ(empty.text(), "");
+    EXPECT_EQ(empty.failure(), "");
 }
 
 TEST(KernelLog, ARecordIsItsFirstLine)

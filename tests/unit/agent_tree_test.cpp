@@ -2,6 +2,7 @@
 // Trees as the agent dumps them and tries them out, on directories of the host.
 #include "guest-images/agent/tree_dump.h"
 
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -9,6 +10,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -176,6 +178,31 @@ TEST_F(AgentTree, WhatCannotBeDoneInADirectoryIsSaid)
     EXPECT_EQ(problems[0], (UsableProblem{".", "create", EEXIST}));
     EXPECT_EQ(problems[1], (UsableProblem{"d", "rename", EISDIR}));
     EXPECT_EQ(problems[2], (UsableProblem{"d/e", "create", ENOENT}));
+}
+
+TEST_F(AgentTree, ANameThatCannotBeLookedAtIsNotUsable)
+{
+    write("a", "b");
+    TreeDump tree = dump();
+    ASSERT_EQ(tree.entries.size(), 2u);
+    tree.entries[1].failed_step = "stat";
+    tree.entries[1].error_number = EIO;
+    EXPECT_EQ(try_directories(root_, tree), (std::vector<UsableProblem>{{"a", "stat", EIO}}));
+}
+
+// Of a write that was done in part the next one says why: here that files may not grow.
+TEST_F(AgentTree, AShortWriteHasAReason)
+{
+    signal(SIGXFSZ, SIG_IGN);
+    rlimit before;
+    ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+    const TreeDump tree = dump();
+    rlimit small = before;
+    small.rlim_cur = 4096;
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+    const std::vector<UsableProblem> problems = try_directories(root_, tree);
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+    EXPECT_EQ(problems, (std::vector<UsableProblem>{{".", "write", EFBIG}}));
 }
 
 } // namespace

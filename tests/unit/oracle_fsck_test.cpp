@@ -84,6 +84,11 @@ TEST_F(Fsck, Ext4)
         .seekp(kOffset + (128 << 20) / 4)
         .write(std::string(4096, '\0').data(), 4096);
     EXPECT_EQ(answer("ext4", Phase::before), "recovery_failed");
+    EXPECT_EQ(answer("ext4", Phase::after), "inconsistent");
+    fresh_copy();
+    std::fstream(damaged_).seekp(kOffset + 1024 + 120).write("zzzz", 4);
+    EXPECT_EQ(answer("ext4", Phase::before), "recovery_failed");
+    EXPECT_EQ(answer("ext4", Phase::after), "inconsistent");
 }
 
 // What e2fsck -p does by itself as part of recovery is no damage: a file that was open when power
@@ -144,6 +149,94 @@ TEST_F(Fsck, Xfs)
         EXPECT_EQ(answer("xfs", Phase::after), "inconsistent")
             << damage.first << ": " << damage.second;
     }
+}
+
+// The scripts alone, with a checker that says and does what it is told.
+class Scripts : public Fsck {
+protected:
+    // The exit status of the oracle when its checker says `words` and ends in that way.
+    int status(const std::string &name, const char *phase, const std::string &checker,
+               const std::string &words, const std::string &end, bool scratch = true)
+    {
+        const fs::path bin = directory_.path() / "bin";
+        fs::create_directories(bin);
+        // The second run of e2fsck, which only looks, is content.
+        std::ofstream(bin / checker) << "#!/bin/sh\n[ \"$1 $2\" != \"-fn /image?offset=0\" ] || [ "
+                                     << phase << " = after ] || exit 0\ncat <<'END'\n"
+                                     << words << "\nEND\n"
+                                     << end << "\n";
+        fs::permissions(bin / checker, fs::perms::owner_all);
+        const fs::path work = directory_.path() / (scratch ? "scratch" : "nonexistent/scratch");
+        if (scratch)
+            fs::create_directories(work);
+        CommandOptions options;
+        options.environment = {{"PATH", bin.string() + ":/usr/sbin:/usr/bin:/sbin:/bin"}};
+        const CommandResult result = run_command(
+            {(find_oracle(name).program).string(), phase, "/image", "0", work.string()}, options);
+        EXPECT_FALSE(result.end.by_signal);
+        return result.end.code;
+    }
+};
+
+TEST_F(Scripts, Ext4TellsTheImagesFaultFromTheHosts)
+{
+    struct Case {
+        const char *words;
+        const char *end;
+        int before;
+        int after;
+    };
+    const Case cases[] = {
+        {"/image: clean, 11/8192 files, 1549/8192 blocks", "exit 0", 0, 0},
+        {"/image: Inode 12, i_blocks is 24, should be 8.", "exit 4", 2, 1},
+        {"/image: Inode 12, i_blocks is 24, should be 8.", "exit 12", 2, 1},
+        {"e2fsck: Bad magic number in super-block while trying to open /image", "exit 8", 2, 1},
+        {"e2fsck: Superblock checksum does not match superblock while trying to open /image",
+         "exit 8", 2, 1},
+        {"e2fsck: Cannot allocate memory while trying to open /image", "exit 8", 3, 3},
+        {"Error allocating inode bitmap: Memory allocation failed", "exit 12", 3, 3},
+        {"Error writing block 5 (No space left on device).  UNEXPECTED INCONSISTENCY", "exit 12", 3,
+         3},
+        {"e2fsck: No such file or directory while trying to open /image", "exit 8", 3, 3},
+        {"e2fsck: aborted", "exit 8", 3, 3},
+        {"", "exit 2", 3, 3},
+        {"Usage: e2fsck", "exit 16", 3, 3},
+        {"", "exit 126", 3, 3},
+        {"", "exit 127", 3, 3},
+        {"/image: Inode 12 is bad", "kill -9 $$", 3, 3},
+    };
+    for (const Case &each : cases) {
+        EXPECT_EQ(status("ext4", "before", "e2fsck", each.words, each.end), each.before)
+            << each.words << ": " << each.end;
+        EXPECT_EQ(status("ext4", "after", "e2fsck", each.words, each.end), each.after)
+            << each.words << ": " << each.end;
+    }
+    EXPECT_EQ(status("ext4", "before", "e2fsck", "", "exit 0", false), 3);
+    EXPECT_EQ(status("ext4", "after", "e2fsck", "", "exit 0", false), 3);
+    EXPECT_EQ(status("ext4", "before", "e2fsck", "/image: recovering journal", "exit 1"), 0);
+    EXPECT_EQ(
+        status("ext4", "before", "e2fsck", "/image: Inode 12 has zero dtime.  FIXED", "exit 1"), 1);
+}
+
+TEST_F(Scripts, XfsTellsTheImagesFaultFromTheHosts)
+{
+    const std::string begun = "Phase 1 - find and verify superblock...\n";
+    const auto after = [&](const std::string &words, const char *end) {
+        return status("xfs", "after", "xfs_repair", words, end);
+    };
+    EXPECT_EQ(after(begun, "exit 0"), 0);
+    EXPECT_EQ(after(begun + "agi_count 3, counted 64 in ag 0", "exit 1"), 1);
+    EXPECT_EQ(after("xfs_repair: no such device", "exit 1"), 3);
+    EXPECT_EQ(after(begun + "fatal error -- couldn't allocate block map locks", "exit 1"), 3);
+    EXPECT_EQ(after(begun + "fatal error -- malloc failed in blkmap_alloc (80 bytes)", "exit 1"),
+              3);
+    EXPECT_EQ(after(begun + "ALERT: The filesystem has valuable metadata changes in a log which is "
+                            "being\nignored because the -n option was used.",
+                    "exit 0"),
+              1);
+    EXPECT_EQ(after("", "exit 2"), 3);
+    EXPECT_EQ(after(begun, "kill -9 $$"), 3);
+    EXPECT_EQ(status("xfs", "after", "xfs_repair", begun, "exit 0", false), 3);
 }
 
 } // namespace

@@ -30,8 +30,49 @@ TEST(LogWatch, EverydayLinesAreQuiet)
                     "5,393,4167401,-;XFS (pmem0): Starting recovery (logdev: internal)\n"
                     "6,394,4167402,-;XFS (pmem0): Ending clean mount\n"
                     "4,395,4167403,-;XFS (pmem0): DAX enabled. Warning: EXPERIMENTAL, use at your "
-                    "own risk\n"),
+                    "own risk\n"
+                    // Of older kernels.
+                    "6,396,4167404,-;EXT4-fs (pmem0): mounted filesystem with ordered data mode. "
+                    "Opts: dax,errors=remount-ro\n"
+                    "4,397,4167405,-;EXT2-fs (pmem0): warning: mounting unchecked fs, running "
+                    "e2fsck is recommended\n"
+                    // What processes write to the log has their facility.
+                    "11,398,4167406,-;checker: nothing is lost\n"),
               "quiet");
+}
+
+// With the priorities that kernels give them, and without: then the words must do.
+TEST(LogWatch, FileSystemsAndTheKernelInTheirOwnWords)
+{
+    const std::pair<const char *, const char *> cases[] = {
+        {"error", "EXT2-fs (pmem0): error: ext2_lookup: deleted inode referenced"},
+        {"error", "BTRFS error (device pmem0): bad tree block start"},
+        {"error", "nova error: "},
+        {"error", "JBD2: Spotted dirty metadata buffer (dev = pmem0, blocknr = x). There's a risk "
+                  "of filesystem corruption in case of system crash."},
+        {"error", "Aborting journal on device pmem0."},
+        {"error", "EXT4-fs (pmem0): Inode x (y): i_reserved_data_blocks (z) not cleared!"},
+        {"error", "EXT4-fs (pmem0): warning: mounting fs with errors, running e2fsck is "
+                  "recommended"},
+        {"error", "XFS (pmem0): Access to block zero in inode x start_block: y"},
+        {"warning", "VFS: Busy inodes after unmount of pmem0. Self-destruct in x seconds."},
+        {"warning", "INFO: trying to register non-static key."},
+        {"crash", "traps: PANIC: double fault, error_code: x"},
+        {"crash", "NMI watchdog: Watchdog detected hard LOCKUP on cpu x"},
+    };
+    for (const auto &[kind, line] : cases)
+        for (const char *prefix : {"", "4,1,1,-;"})
+            EXPECT_EQ(alarm(std::string(prefix) + line + "\n"), std::string(kind) + ": " + line);
+}
+
+TEST(LogWatch, WhatTheKernelCallsAnErrorIsOne)
+{
+    EXPECT_EQ(alarm("3,1,1,-;somefs: a word that nobody foresaw\n"),
+              "error: somefs: a word that nobody foresaw");
+    EXPECT_EQ(alarm("0,1,1,-;somefs: x\n"), "error: somefs: x");
+    EXPECT_EQ(alarm("4,1,1,-;somefs: a word that nobody foresaw\n"), "quiet");
+    EXPECT_EQ(alarm("3,1,1,-;somefs: x\n4,1,1,-;WARNING: CPU: a at b\n"),
+              "warning: WARNING: CPU: a at b");
 }
 
 TEST(LogWatch, SaysWhichKindAndTheSameEachTime)

@@ -83,6 +83,24 @@ TEST_F(Programs, EvidenceIsKept)
     EXPECT_EQ(plain->details["output"], "no JSON\n");
 }
 
+TEST_F(Programs, WhatIsNotAsAgreedIsKeptAsText)
+{
+    const std::pair<const char *, const char *> cases[] = {
+        {R"({"summary": "bad", "details": ["a"]})", "bad"},
+        {R"({"summary": "bad", "details": "a"})", "bad"},
+        {R"({"summary": ["a"], "details": {}})", R"({"summary": ["a"], "details": {}})"},
+        {R"(["a"])", R"(["a"])"},
+        {"{", "{"}};
+    for (const auto &[words, summary] : cases) {
+        const auto evidence = ask(oracle(fmt::format("echo '{}'; echo words >&2; exit 1", words)));
+        ASSERT_TRUE(evidence) << words;
+        EXPECT_EQ(evidence->verdict, Verdict::inconsistent) << words;
+        EXPECT_EQ(evidence->summary, summary) << words;
+        EXPECT_EQ(evidence->details["errors"], "words\n") << words;
+        EXPECT_EQ(evidence->details.value("output", ""), fmt::format("{}\n", words));
+    }
+}
+
 TEST_F(Programs, SeeTheImageAndNothingElse)
 {
     // Afterwards: the whole file, not to be written to. Before: a copy of the part, to be written
@@ -114,6 +132,35 @@ TEST_F(Programs, LimitsHold)
                    "after = true\nmemory = \"64M\"\n"));
     ASSERT_TRUE(greedy);
     EXPECT_EQ(greedy->verdict, Verdict::infra_error);
+}
+
+// What is written to memory is the host's: /tmp has a size, and there is no other place.
+TEST_F(Programs, MemoryIsNotAPlaceToWriteTo)
+{
+    EXPECT_FALSE(
+        ask(oracle("! head -c 30000000 /dev/zero 2>/dev/null >/tmp/x && ! echo 2>/dev/null >/x && "
+                   "! echo 2>/dev/null >/dev/x && ! echo 2>/dev/null >/dev/shm/x",
+                   "after = true\nmemory = \"20M\"\n")));
+}
+
+TEST_F(Programs, ProcessesAreLimited)
+{
+    if (geteuid() == 0)
+        GTEST_SKIP() << "in a user namespace of root's the kernel does not count them";
+    EXPECT_TRUE(ask(oracle("i=0; while [ $i -lt 600 ]; do sleep 100 & i=$((i+1)); done; exit 0")));
+}
+
+// A limit that cannot be set is no word of the oracle's, whatever the exit status.
+TEST_F(Programs, ASandboxThatDoesNotStartIsAnError)
+{
+    OracleFolder folder = find_oracle(oracle("exit 0"));
+    folder.limits.memory = 1 << 20; // too little for bubblewrap itself
+    EXPECT_THROW(ask_program(folder, Phase::after, image(), directory_.path()), Error);
+    folder.limits = {};
+    folder.limits.processes = 1ull << 40; // more than prlimit may allow
+    if (geteuid() != 0) {
+        EXPECT_THROW(ask_program(folder, Phase::after, image(), directory_.path()), Error);
+    }
 }
 
 TEST_F(Programs, BadFoldersAreRefused)
