@@ -160,7 +160,8 @@ bool is_sound(const OpsProgram &program)
             for (const Op &op : thread.ops) {
                 const bool on_map = op.kind >= OpKind::map && op.kind <= OpKind::unmap;
                 const std::uint16_t slots = on_map ? program.map_slots : program.file_slots;
-                if ((op.slot != 0 && op.slot >= slots) || (op.slot2 != 0 && op.slot2 >= program.file_slots) ||
+                if ((op.slot != 0 && op.slot >= slots) ||
+                    (op.slot2 != 0 && op.slot2 >= program.file_slots) ||
                     op.data.length > kOpsDataLimit || op.data.text.size() > kOpsDataLimit)
                     return false;
             }

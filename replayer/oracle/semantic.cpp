@@ -99,8 +99,9 @@ private:
                        const std::vector<Version> &versions, const std::vector<SyncedPart> &synced);
     bool size_is_legal(const TreeEntry &found, const TreeEntry &legal) const;
     // The states whose bytes a file may have: from where they were made durable, or it came into
-    // being.
-    std::size_t oldest_bytes(std::uint64_t inode, std::size_t block, std::size_t newest) const;
+    // being. No block: all of them.
+    std::size_t oldest_bytes(std::uint64_t inode, std::optional<std::size_t> block,
+                             std::size_t newest) const;
     std::size_t newest_bytes(std::uint64_t inode) const;
     // Its bytes were made durable before `linked` gave it a name, and not changed in between.
     bool synced_unnamed(std::uint64_t inode, std::size_t linked) const;
@@ -112,7 +113,8 @@ private:
     // Under sync semantics: stores to a map are no operations of the file system, so they are
     // durable only once somebody made them so.
     std::size_t before_stores(std::uint64_t inode, std::size_t block) const;
-    bool makes_durable(const State &state, std::uint64_t inode, std::size_t block) const;
+    static bool makes_durable(const State &state, std::uint64_t inode,
+                              std::optional<std::size_t> block);
     const Block *bytes_of(std::uint64_t hash) const;
 
     const agent::TreeDump &dump_;
@@ -126,15 +128,17 @@ private:
     bool undecided_ = false;
 };
 
-bool Comparison::makes_durable(const State &state, std::uint64_t inode, std::size_t block) const
+bool Comparison::makes_durable(const State &state, std::uint64_t inode,
+                               std::optional<std::size_t> block)
 {
     if (state.durable == Durable::all)
         return true;
-    const std::uint64_t first = std::uint64_t(block) * kTreeBlock;
-    return state.durable != Durable::nothing && state.inode == inode &&
-           (state.range.length == 0 ||
-            (state.range.offset <= first &&
-             first + kTreeBlock <= state.range.offset + state.range.length));
+    if (state.durable == Durable::nothing || state.inode != inode)
+        return false;
+    const std::uint64_t first = std::uint64_t(block.value_or(0)) * kTreeBlock;
+    return state.range.length == 0 ||
+           (block && state.range.offset <= first &&
+            first + kTreeBlock <= state.range.offset + state.range.length);
 }
 
 std::size_t Comparison::before_stores(std::uint64_t inode, std::size_t block) const
@@ -150,7 +154,7 @@ std::size_t Comparison::before_stores(std::uint64_t inode, std::size_t block) co
     return oldest;
 }
 
-std::size_t Comparison::oldest_bytes(std::uint64_t inode, std::size_t block,
+std::size_t Comparison::oldest_bytes(std::uint64_t inode, std::optional<std::size_t> block,
                                      std::size_t newest) const
 {
     std::size_t oldest = 0;
@@ -221,9 +225,17 @@ bool Comparison::size_is_legal(const TreeEntry &found, const TreeEntry &legal) c
     if (!rules_.sizes_lag)
         return false;
     const std::size_t newest = newest_bytes(legal.inode);
-    for (std::size_t i = oldest_bytes(legal.inode, 0, newest); i <= newest; ++i) {
+    const std::size_t oldest = oldest_bytes(legal.inode, std::nullopt, newest);
+    // A sync of a range makes the size durable as far as the range went.
+    std::uint64_t synced = 0;
+    for (std::size_t i = newest + 1; i-- > oldest;) {
         const TreeEntry *version = history_.tree_at(i).by_inode(legal.inode);
-        if ((version ? version->size : 0) == found.size)
+        const std::uint64_t size = version ? version->size : 0;
+        const State &state = history_.states[i];
+        if (state.durable != Durable::nothing && state.inode == legal.inode &&
+            i <= window_.returned)
+            synced = std::max(synced, std::min(size, state.range.offset + state.range.length));
+        if (size == found.size && size >= synced)
             return true;
     }
     return false;

@@ -471,6 +471,28 @@ TEST(FsyncSemantics, DelayedAllocationLetsSizesLag)
     EXPECT_EQ(kind(past.at_end(root({file("b", 12, "Z")}), kStale)), "bytes b");
 }
 
+TEST(FsyncSemantics, AWriteThatSyncsMakesTheSizeDurableAsFarAsItWent)
+{
+    Past past;
+    past.then(root({file("a", 12, "A")}))
+        .sync(Durable::all)
+        .then(root({file("a", 12, "ABC")}))
+        .sync(Durable::file_data, 12);
+    agent::TreeRange &range = past.history.states.back().range;
+    const auto shorter = [&](const char *letters) {
+        return kind(past.at_end(root({file("a", 12, letters)}), kLags));
+    };
+    range = {0, agent::kTreeBlock};
+    EXPECT_EQ(shorter("A"), "legal") << "the end of the file was not synced";
+    range = {2 * agent::kTreeBlock, 10};
+    EXPECT_EQ(shorter("A"), "size a");
+    EXPECT_EQ(shorter("ABC"), "legal");
+    range = {0, 9 * agent::kTreeBlock}; // pages behind the end
+    EXPECT_EQ(shorter("ABC"), "legal");
+    range = {};
+    EXPECT_EQ(shorter("A"), "size a");
+}
+
 TEST(Trees, EveryFieldCounts)
 {
     TreeEntry whole = file("a", 12, "A");
