@@ -35,7 +35,10 @@ protected:
         fs::remove_all(root_, ignored);
     }
 
-    void write(const std::string &name, const std::string &bytes) { std::ofstream(root_ / name) << bytes; }
+    void write(const std::string &name, const std::string &bytes)
+    {
+        std::ofstream(root_ / name) << bytes;
+    }
     TreeDump dump(const TreeLimits &limits = {}, std::string_view known = "")
     {
         KnownBlocks blocks(known);
