@@ -86,8 +86,9 @@ Outcome<JudgeReply> judge_image(const JudgeRequest &request, std::optional<Kerne
     if (!mounts || steps.run(JudgeStep::mount, [&] { return mount_file_system(request.mount); })) {
         look_at(request, reply);
         if (mounts)
-            reply.still_mounted =
-                !steps.run(JudgeStep::unmount, [&] { return unmount_file_system({request.mount.target, 0}); });
+            reply.still_mounted = !steps.run(JudgeStep::unmount, [&] {
+                return unmount_file_system({request.mount.target, 0});
+            });
     }
     reply.kernel_log = log->text();
     reply.log_failure = log->failure();

@@ -10,8 +10,8 @@
 
 namespace fencepost::agent {
 
-// What went wrong with the image is part of the reply, never a failure. `log` is opened by the first
-// request and kept for the next: what is logged between two images belongs to the second.
+// What went wrong with the image is part of the reply, never a failure. `log` is opened by the
+// first request and kept for the next: what is logged between two images belongs to the second.
 Outcome<JudgeReply> judge_image(const JudgeRequest &request, std::optional<KernelLogTail> &log);
 
 } // namespace fencepost::agent

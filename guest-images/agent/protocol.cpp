@@ -56,7 +56,8 @@ template <typename V> void fields(V &v, typename V::template Ref<UsableProblem> 
     v.number(m.error_number);
 }
 
-template <typename V> void fields(V &v, typename V::template Ref<TreeEntry> m); // has lists of its own
+template <typename V>
+void fields(V &v, typename V::template Ref<TreeEntry> m); // has lists of its own
 
 template <typename V, typename Elements> void structures(V &v, Elements &elements)
 {

@@ -200,8 +200,8 @@ struct ListPmReply {
     bool operator==(const ListPmReply &) const = default;
 };
 
-// All that a guest does to judge one image: mount, look, try out, unmount. One request, because every
-// round trip costs more than most of these steps.
+// All that a guest does to judge one image: mount, look, try out, unmount. One request, because
+// every round trip costs more than most of these steps.
 struct JudgeRequest {
     static constexpr MessageType kType = MessageType::judge;
     MountRequest mount; // an empty fstype: nothing is mounted, only the command is run
@@ -228,8 +228,8 @@ struct StepResult {
 
 // What could not be done in a directory that must be usable, or with a name that must be there.
 struct UsableProblem {
-    std::string path;      // below the root, which is "."
-    std::string operation; // "create", "write", ...; of a name: the step as in TreeEntry
+    std::string path;              // below the root, which is "."
+    std::string operation;         // "create", "write", ...; of a name: the step as in TreeEntry
     std::int32_t error_number = 0; // 0: it was done, but what came back was not what went in
 
     bool operator==(const UsableProblem &) const = default;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Tries a mounted file system out: in every directory a file is created, written, read back, renamed,
-// linked and removed, and the directory is as it was.
+// Tries a mounted file system out: in every directory a file is created, written, read back,
+// renamed, linked and removed, and the directory is as it was.
 #pragma once
 
 #include <string>

@@ -81,9 +81,10 @@ Hello Guest::wait_for_boot(Deadline deadline)
     if (waited[2].revents)
         explain_end();
     if (!waited[0].revents && !waited[1].revents)
-        throw GuestLost(GuestEnd::hung,
-                        fmt::format("the guest did not finish booting in time; its console ends with: {}",
-                                    last_line(log_->console())));
+        throw GuestLost(
+            GuestEnd::hung,
+            fmt::format("the guest did not finish booting in time; its console ends with: {}",
+                        last_line(log_->console())));
     talk_on(waited[0].revents ? std::move(control_virtio_) : std::move(control_serial_));
     return with_agent([&](AgentClient &agent) { return agent.wait_hello(deadline); });
 }

@@ -26,7 +26,10 @@ const char *to_string(GuestEnd end);
 // Thrown when a guest can no longer be talked to.
 class GuestLost : public Error {
 public:
-    GuestLost(GuestEnd end, const std::string &message) : Error(ErrorKind::guest, message), end_(end) {}
+    GuestLost(GuestEnd end, const std::string &message)
+        : Error(ErrorKind::guest, message), end_(end)
+    {
+    }
     GuestEnd end() const { return end_; }
 
 private:
