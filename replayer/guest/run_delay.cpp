@@ -6,32 +6,23 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
-#include <string>
 
 #include <fmt/format.h>
+
+#include "base/pidfd.h"
 
 namespace fencepost::guest {
 
 namespace fs = std::filesystem;
 
-namespace {
-
-std::string pid_of(int pidfd)
-{
-    std::ifstream text(fmt::format("/proc/self/fdinfo/{}", pidfd));
-    for (std::string word; text >> word;)
-        if (word == "Pid:" && text >> word)
-            return word;
-    return {};
-}
-
-} // namespace
-
 std::chrono::milliseconds run_delay(int end_fd)
 {
+    const std::optional<pid_t> pid = pid_of(end_fd);
+    if (!pid)
+        return {};
     std::uint64_t longest = 0;
     std::error_code error;
-    fs::directory_iterator threads("/proc/" + pid_of(end_fd) + "/task", error);
+    fs::directory_iterator threads(fmt::format("/proc/{}/task", *pid), error);
     while (!error && threads != fs::directory_iterator()) {
         // Nanoseconds on a CPU, nanoseconds of waiting for one, turns.
         std::uint64_t ran = 0;

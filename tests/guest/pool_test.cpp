@@ -5,7 +5,6 @@
 #include <cinttypes>
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <map>
@@ -18,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/pidfd.h"
 #include "replayer/guest/pool/worker_pool.h"
 #include "tests/guest/world.h"
 
@@ -332,11 +332,8 @@ TEST_F(PoolTest, ASpentGuestIsNotGivenAnotherImage)
 // Takes PM out of QEMU's page table, as the kernel does when memory runs short.
 void reclaim_pm(const Subject &subject)
 {
-    const std::string process =
-        fmt::format("/proc/self/fdinfo/{}", subject.guest.machine().end_fd());
-    const std::string text = read_file(process);
-    const int pid = std::atoi(text.c_str() + text.find("Pid:") + 4);
-    std::ifstream maps(fmt::format("/proc/{}/maps", pid));
+    std::ifstream maps(
+        fmt::format("/proc/{}/maps", pid_of(subject.guest.machine().end_fd()).value()));
     for (std::string line; std::getline(maps, line);) {
         std::uint64_t start = 0;
         std::uint64_t end = 0;

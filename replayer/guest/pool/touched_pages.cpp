@@ -6,7 +6,6 @@
 #include <cinttypes>
 #include <cstdio>
 #include <fstream>
-#include <sstream>
 #include <string>
 
 #include <fcntl.h>
@@ -15,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/pidfd.h"
 
 namespace fencepost::guest {
 
@@ -46,15 +46,6 @@ constexpr std::uint64_t kPresent = 1 << 3;
 // Of an entry of /proc/PID/pagemap.
 constexpr std::uint64_t kEntryPresent = 1ull << 63;
 
-pid_t pid_of(int pidfd)
-{
-    std::ifstream text(fmt::format("/proc/self/fdinfo/{}", pidfd));
-    for (std::string word; text >> word;)
-        if (word == "Pid:" && text >> word)
-            return static_cast<pid_t>(std::atol(word.c_str()));
-    return -1;
-}
-
 std::uint64_t mapping_of(const std::string &process, const std::filesystem::path &file)
 {
     std::ifstream maps(process + "/maps");
@@ -75,10 +66,10 @@ std::uint64_t mapping_of(const std::string &process, const std::filesystem::path
 
 TouchedPages::TouchedPages(int end_fd, std::filesystem::path file, std::uint64_t size) : size_(size)
 {
-    const pid_t pid = pid_of(end_fd);
-    if (pid <= 0)
+    const std::optional<pid_t> pid = pid_of(end_fd);
+    if (!pid)
         return;
-    const std::string process = fmt::format("/proc/{}", pid);
+    const std::string process = fmt::format("/proc/{}", *pid);
     std::error_code error;
     const std::filesystem::path real = std::filesystem::canonical(file, error);
     address_ = mapping_of(process, error ? file : real);
