@@ -22,6 +22,8 @@ struct JudgeSettings {
     std::vector<std::string> oracles = {};
     std::filesystem::path cache;
     std::function<void(const std::string &line)> progress = {};
+    bool closing_checks =
+        true; // false: `usable` without the check after it, to measure guests alone
 };
 
 // Usage errors for oracles that do not exist or do not suit the run. `file_system`: empty if it has

@@ -74,7 +74,7 @@ public:
             choose_defaults();
         for (const std::string &name : asked)
             choose(find_oracle(name));
-        if (choice_.usable)
+        if (choice_.usable && settings_.closing_checks)
             add_closing_checks();
         return std::move(choice_);
     }

@@ -89,14 +89,18 @@ double median(std::vector<double> values)
     return values[values.size() / 2];
 }
 
+enum class Checks { none, after };
+
 // A recorded workload, and tests of it in which nothing may fail.
 class Bench {
 public:
     TestReport test(
-        const TestOptions &options,
+        const TestOptions &options, Checks checks = Checks::none,
         const std::function<void(const TestProgress &)> &progress = [](const TestProgress &) {})
     {
-        TestReport report = test_run(run_.files(), run_.guest(), judge_, options, progress);
+        TestReport report =
+            test_run(run_.files(), run_.guest(), checks == Checks::none ? judge_ : checking_judge_,
+                     options, progress);
         require_passes(report, options.limit);
         return report;
     }
@@ -107,7 +111,9 @@ public:
 
 private:
     RecordedRun run_{kSmallSpec};
-    EveryState judge_{run_.judge({"mount", "semantic", "usable"})};
+    // What guests do; and with the file system's own check on the host after each image.
+    EveryState judge_{run_.judge({"mount", "semantic", "usable"}, false)};
+    EveryState checking_judge_{run_.judge({"mount", "semantic", "usable"})};
 };
 
 // Images a second of two tests at once that share nothing but the machine: what two workers of one
@@ -134,6 +140,8 @@ void compare_fresh(Bench &bench, const Effort &effort)
     row("harness beyond the guest's own time, one worker", 100 * harness,
         "%" + budget("≤ 25 %", harness <= 0.25));
     row("  of it patching and undoing PM", 100 * warm.patch_seconds / warm.guest_seconds, "%");
+    const TestReport checked = bench.test(options_for(effort.warm / 4, 1), Checks::after);
+    row("warm guest, and fsck after each image", rate(checked), "images/s");
 }
 
 void compare_workers(Bench &bench, const Effort &effort)
@@ -159,11 +167,12 @@ void test_many(Bench &bench, std::uint64_t images)
 {
     std::uint64_t early = 0;
     std::uint64_t most = 0;
-    const TestReport many = bench.test(options_for(images, 2), [&](const TestProgress &now) {
-        most = std::max(most, memory_bytes());
-        if (early == 0 && now.tested >= images / 20)
-            early = memory_bytes();
-    });
+    const TestReport many =
+        bench.test(options_for(images, 2), Checks::none, [&](const TestProgress &now) {
+            most = std::max(most, memory_bytes());
+            if (early == 0 && now.tested >= images / 20)
+                early = memory_bytes();
+        });
     row("images of the long run", static_cast<double>(many.tested), "");
     row("  rate, two workers", rate(many), "images/s");
     row("  memory after a twentieth of them", static_cast<double>(early) / (1 << 20), "MiB");

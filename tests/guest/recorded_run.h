@@ -36,13 +36,15 @@ public:
 
     const record::RunFiles &files() const { return files_; }
     const TestGuest &guest() const { return *guest_; }
-    std::unique_ptr<oracle::Judge> judge(const std::vector<std::string> &oracles) const
+    std::unique_ptr<oracle::Judge> judge(const std::vector<std::string> &oracles,
+                                         bool closing_checks = true) const
     {
         return oracle::make_judge({.run = files_,
                                    .inputs = inputs_,
                                    .oracles = oracles,
                                    .cache = cache_directory(),
-                                   .progress = [](const std::string &) {}});
+                                   .progress = [](const std::string &) {},
+                                   .closing_checks = closing_checks});
     }
 
 private:
