@@ -2,6 +2,7 @@
 // What an operation that returned, and one in progress, may leave: the rules of sync and of fsync
 // semantics, what each lets pass and what not.
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
 
 #include "tests/unit/made_trees.h"
 
