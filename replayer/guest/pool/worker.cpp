@@ -2,6 +2,8 @@
 // See worker.h.
 #include "replayer/guest/pool/worker.h"
 
+#include <utility>
+
 #include <spdlog/spdlog.h>
 
 #include "base/error.h"
@@ -266,7 +268,8 @@ bool Worker::audit()
     ++counts_.audits;
     warm_.files->sync(held_);
     warm_.files->suspect_everything();
-    if (warm_.files->sync(held_) == 0 && !std::exchange(track_was_lost_, false))
+    const bool track_was_lost = std::exchange(track_was_lost_, false);
+    if (warm_.files->sync(held_) == 0 && !track_was_lost)
         return true;
     ++counts_.failed_audits;
     trusts_touched_ = false;
