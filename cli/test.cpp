@@ -229,6 +229,31 @@ test::TestReport run_test(const Context &context, const record::RunFiles &files,
                           [&](const test::TestProgress &now) { line.show(now); });
 }
 
+std::string code_of(const test::FindingStore &store)
+{
+    return terminal_text(store.name) +
+           (store.operation.empty() ? "" : " (in: " + terminal_text(store.operation) + ")");
+}
+
+std::string what_decides(const test::Finding &finding)
+{
+    switch (finding.decides) {
+    case test::Decides::order:
+        return fmt::format("without the store of {} while that of {} is there",
+                           code_of(*finding.absent), code_of(*finding.present));
+    case test::Decides::absent:
+        return "without the store of " + code_of(*finding.absent);
+    case test::Decides::present:
+        return "with the store of " + code_of(*finding.present);
+    case test::Decides::neither:
+        return "whatever of the stores in flight is there; the last was that of " +
+               code_of(finding.last);
+    case test::Decides::unknown:
+        break;
+    }
+    return "which store decides was not found out; the last was that of " + code_of(finding.last);
+}
+
 void print_report(const test::TestReport &report, const record::RunFiles &files)
 {
     fmt::print("tested     {} images in {:.1f} s{}: {}\n", report.tested, report.seconds,
@@ -248,10 +273,8 @@ void print_report(const test::TestReport &report, const record::RunFiles &files)
     for (const test::Finding &finding : report.findings) {
         fmt::print("  {} {} {}: {} ({})\n", finding.id, finding.severity, finding.verdict,
                    terminal_text(finding.summary), finding.oracle);
-        fmt::print("    {} image{}; {} {}{}{}\n", finding.images, finding.images == 1 ? "" : "s",
-                   finding.decides == "absent" ? "without the store of" : "last store by",
-                   terminal_text(finding.site_name),
-                   finding.operation.empty() ? "" : " in: ", terminal_text(finding.operation));
+        fmt::print("    {} image{}; {}\n", finding.images, finding.images == 1 ? "" : "s",
+                   what_decides(finding));
         if (finding.severity == "warning")
             fmt::print("    relies on an incidental locked instruction\n");
         fmt::print("    {}\n", (files.findings() / finding.id).string());
@@ -275,6 +298,8 @@ json report_json(const test::TestReport &report)
             {"oracle_seconds", report.oracle_seconds},
             {"restore_seconds", report.restore_seconds},
             {"patch_seconds", report.patch_seconds},
+            {"probes", report.probes},
+            {"probe_seconds", report.probe_seconds},
             {"workers",
              {{"restores", report.workers.restores},
               {"lost_guests", report.workers.lost_guests},

@@ -80,6 +80,8 @@ public:
         }
     }
 
+    // The line as the image shown last has it.
+    const std::byte *line(std::uint64_t line) { return copy_.line(line); }
     // In the order of InitialImage::regions().
     std::span<const std::byte> region(std::size_t index) { return copy_.region(index); }
     const InitialImage &initial() const { return initial_; }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/error.h"
+
 namespace fencepost::oracle {
 
 const char *to_string(Verdict verdict)
@@ -36,6 +38,25 @@ void add_evidence(Judgement &judgement, Evidence evidence)
     else
         verdict = std::max(verdict, evidence.verdict);
     judgement.evidence.push_back(std::move(evidence));
+}
+
+const Evidence &deciding_evidence(const Judgement &judgement)
+{
+    const auto found =
+        std::find_if(judgement.evidence.begin(), judgement.evidence.end(),
+                     [&](const Evidence &each) { return each.verdict == judgement.verdict; });
+    CHECK(found != judgement.evidence.end(), "a verdict other than pass comes with its evidence");
+    return *found;
+}
+
+bool same_failure(const Evidence &a, const Evidence &b)
+{
+    return a.oracle == b.oracle && a.verdict == b.verdict && a.summary == b.summary;
+}
+
+bool is_failure(Verdict verdict)
+{
+    return verdict != Verdict::pass && verdict != Verdict::infra_error;
 }
 
 } // namespace fencepost::oracle

@@ -48,6 +48,15 @@ struct Judgement {
 // infra_error is the verdict only where nothing else is wrong.
 void add_evidence(Judgement &judgement, Evidence evidence);
 
+// Of a verdict other than pass: the first evidence that gives it.
+const Evidence &deciding_evidence(const Judgement &judgement);
+
+// The same thing is wrong, as far as can be told from what an oracle says.
+bool same_failure(const Evidence &a, const Evidence &b);
+
+// Not a pass, and not an infra_error, which says nothing.
+bool is_failure(Verdict verdict);
+
 // A guest that has the image in its PM and has not looked at it yet.
 struct Subject {
     guest::Guest &guest;

@@ -62,16 +62,28 @@ image::ImageDelta delta_of(const trace::TraceReader &reader, const std::string &
 
 json to_json(const Finding &finding)
 {
-    return {
-        {"id", finding.id},          {"severity", finding.severity},   {"verdict", finding.verdict},
-        {"oracle", finding.oracle},  {"summary", finding.summary},     {"decides", finding.decides},
-        {"site", finding.site_name}, {"operation", finding.operation}, {"state", finding.state},
-        {"image", finding.image},    {"images", finding.images}};
+    const auto store = [](const std::optional<FindingStore> &each) -> json {
+        if (!each)
+            return nullptr;
+        return {{"site", each->name}, {"operation", each->operation}};
+    };
+    return {{"id", finding.id},
+            {"severity", finding.severity},
+            {"verdict", finding.verdict},
+            {"oracle", finding.oracle},
+            {"summary", finding.summary},
+            {"decides", to_string(finding.decides)},
+            {"absent", store(finding.absent)},
+            {"present", store(finding.present)},
+            {"last", store(finding.last)},
+            {"state", finding.state},
+            {"image", finding.image},
+            {"images", finding.images}};
 }
 
 void write_finding(const fs::path &findings, const trace::TraceReader &reader,
                    const Finding &finding, const oracle::Judgement &judgement,
-                   const std::vector<std::string> &stack)
+                   const FindingStacks &stacks)
 {
     const fs::path directory = findings / finding.id;
     make_directories(directory);
@@ -85,7 +97,8 @@ void write_finding(const fs::path &findings, const trace::TraceReader &reader,
                             {"details", each.details}});
     json summary = to_json(finding);
     summary["images"] = 1;
-    summary["stack"] = stack;
+    summary["stacks"] = {
+        {"absent", stacks.absent}, {"present", stacks.present}, {"last", stacks.last}};
     summary["evidence"] = evidence;
     // Last: a finding with a summary has everything.
     write_file(directory / "summary.json", summary.dump(2, ' ', false, kReplace) + "\n");

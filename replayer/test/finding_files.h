@@ -12,10 +12,17 @@
 
 namespace fencepost::test {
 
+// Call stacks of the stores of a finding; empty where there is no such store, or no stack of it.
+struct FindingStacks {
+    std::vector<std::string> absent;
+    std::vector<std::string> present;
+    std::vector<std::string> last;
+};
+
 // summary.json, console.log and image.delta, of the image that shows the finding.
 void write_finding(const std::filesystem::path &findings, const trace::TraceReader &reader,
                    const Finding &finding, const oracle::Judgement &judgement,
-                   const std::vector<std::string> &stack);
+                   const FindingStacks &stacks);
 
 // Counts and severities as they are now. What is not known is removed: its verdicts were lost with
 // a killed process.

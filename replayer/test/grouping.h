@@ -3,40 +3,38 @@
 #pragma once
 
 #include <map>
+#include <mutex>
 #include <string>
 #include <vector>
 
-#include "replayer/oracle/judge.h"
-#include "replayer/states/missing.h"
+#include "replayer/guest/pool/worker.h"
 #include "replayer/test/results.h"
 
 namespace fencepost::test {
 
-// What may have made a state fail, as far as it can be told without more tests.
-struct Suspects {
-    std::vector<states::MissingStore> missing = {}; // as missing_stores() gives them
-    trace::SiteId last_store = 0;                   // the latest before the crash
-    trace::StackId last_stack = 0;
-    std::uint64_t last_seq = 0;
-};
-
-// Failing images with the same summary are put together as long as one site explains them: the
-// states of a finding all lack a store of its sites, which get fewer with every state that joins. A
-// state that lacks none of them makes a new finding. Where nothing is missing, the last store that
-// is there decides.
+// Failing images with the same evidence are one finding if the same site decides: that of the store
+// whose absence makes them fail, or that of the store whose presence does; and so are those that
+// have a site in common with one of them. A flag that is there too early fails without any part of
+// its record: one finding about the flag.
 class Grouping {
 public:
     // Known ones first, so that a resumed test goes on with them.
     explicit Grouping(const std::vector<Finding> &known);
 
-    // The finding, with all but names, state and image where it is new.
-    Finding place(const oracle::Evidence &evidence, const Suspects &suspects);
+    // Whether a known finding has this failure, as far as can be told without tests: the image
+    // lacks a store of the site that decides by its absence, and has one of the other. From any
+    // thread.
+    bool explains(const oracle::Evidence &evidence, const guest::Explanation &explanation) const;
+
+    struct Placed {
+        Finding finding; // with all but names, operations, state and image where it is new
+        bool is_new = false;
+    };
+    Placed place(const oracle::Evidence &evidence, const guest::Explanation &explanation);
 
 private:
+    mutable std::mutex mutex_;
     std::map<std::string, std::vector<Finding>> known_; // by oracle, verdict and summary
 };
-
-// The evidence that gives the image its verdict.
-const oracle::Evidence &deciding_evidence(const oracle::Judgement &judgement);
 
 } // namespace fencepost::test

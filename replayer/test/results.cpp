@@ -2,6 +2,7 @@
 // See results.h.
 #include "replayer/test/results.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -23,7 +24,38 @@ std::string about(trace::Database &database, std::string_view name)
     return row.step() ? std::string(row.text(0)) : "";
 }
 
+std::vector<trace::SiteId> sites_in(std::string_view text)
+{
+    std::vector<trace::SiteId> sites;
+    if (const auto list = nlohmann::json::parse(text, nullptr, false); list.is_array())
+        for (const nlohmann::json &site : list)
+            if (site.is_number_unsigned())
+                sites.push_back(site.get<trace::SiteId>());
+    return sites;
+}
+
+constexpr std::string_view kDecides[] = {"order", "absent", "present", "neither", "unknown"};
+
+Decides decides_named(std::string_view name)
+{
+    const auto *const found = std::find(std::begin(kDecides), std::end(kDecides), name);
+    return found == std::end(kDecides) ? Decides::unknown
+                                       : static_cast<Decides>(found - std::begin(kDecides));
+}
+
 } // namespace
+
+Decides with_stores(Decides neither, bool absent, bool present)
+{
+    if (absent || present)
+        return !absent ? Decides::present : !present ? Decides::absent : Decides::order;
+    return neither == Decides::neither ? neither : Decides::unknown;
+}
+
+const char *to_string(Decides decides)
+{
+    return kDecides[static_cast<unsigned>(decides)].data();
+}
 
 Results::Results(const std::filesystem::path &path, const ResultsSubject &subject)
     : database_(path, kOpen, trace::FileKind::test_results)
@@ -57,7 +89,8 @@ Results::Results(const std::filesystem::path &path, const ResultsSubject &subjec
         "UPDATE image SET session = ?2, verdict = ?3, confirmed = ?4, disagreed = ?5, lost_guests "
         "= ?6, "
         "finding = nullif(?7, ''), judge_seconds = ?8 / 1e6, harness_seconds = ?9 / 1e6, "
-        "restore_seconds = ?10 / 1e6, oracle_seconds = ?11 / 1e6 WHERE number = ?1");
+        "restore_seconds = ?10 / 1e6, oracle_seconds = ?11 / 1e6, probes = ?12, "
+        "probe_seconds = ?13 / 1e6 WHERE number = ?1");
     evidence_.emplace(database_.get(), "INSERT INTO evidence VALUES (?, ?, ?, ?, ?)");
 }
 
@@ -139,6 +172,8 @@ void Results::put_outcome(const guest::Outcome &outcome, std::string_view findin
         .bind(9, usec(outcome.patch_seconds))
         .bind(10, usec(outcome.restore_seconds))
         .bind(11, usec(judgement.oracle_seconds))
+        .bind(12, std::int64_t{outcome.probes})
+        .bind(13, usec(outcome.probe_seconds))
         .run();
     // Of an earlier session, which ended in an infra_error.
     Statement(database_.get(), "DELETE FROM evidence WHERE image = ?").bind(1, outcome.image).run();
@@ -156,30 +191,47 @@ void Results::put_outcome(const guest::Outcome &outcome, std::string_view findin
 
 void Results::put_finding(const Finding &finding)
 {
-    Statement(database_.get(),
-              "INSERT INTO finding VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?12, ?7, ?8, ?9, ?10, ?11, 1) "
-              "ON CONFLICT (id) DO UPDATE SET images = images + 1, sites = ?12, site = ?7, "
-              "site_name = ?8, operation = ?9, image = ?10, state = ?11")
-        .bind(1, std::string_view(finding.id))
+    Statement row(database_.get(),
+                  "INSERT INTO finding VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, "
+                  "?13, ?14, ?15, ?16, ?17, ?18, ?19, 1)");
+    row.bind(1, std::string_view(finding.id))
         .bind(2, std::string_view(finding.severity))
         .bind(3, std::string_view(finding.verdict))
         .bind(4, std::string_view(finding.oracle))
         .bind(5, std::string_view(finding.summary))
-        .bind(6, std::string_view(finding.decides))
-        .bind(7, std::uint64_t{finding.site})
-        .bind(8, std::string_view(finding.site_name))
-        .bind(9, std::string_view(finding.operation))
-        .bind(10, finding.image)
-        .bind(11, std::string_view(finding.state))
-        .bind(12, std::string_view(nlohmann::json(finding.sites).dump()))
-        .run();
+        .bind(6, std::string_view(to_string(finding.decides)))
+        .bind(10, std::string_view(nlohmann::json(finding.absent_sites).dump()))
+        .bind(14, std::string_view(nlohmann::json(finding.present_sites).dump()))
+        .bind(18, finding.image)
+        .bind(19, std::string_view(finding.state));
+    const auto bind = [&](int column, const std::optional<FindingStore> &store) {
+        if (store)
+            row.bind(column, std::uint64_t{store->site})
+                .bind(column + 1, std::string_view(store->name))
+                .bind(column + 2, std::string_view(store->operation));
+    };
+    bind(7, finding.absent);
+    bind(11, finding.present);
+    bind(15, finding.last);
+    row.run();
 }
 
 void Results::add_to_finding(const Finding &finding)
 {
-    Statement(database_.get(), "UPDATE finding SET images = images + 1, sites = ?2 WHERE id = ?1")
+    Statement(database_.get(),
+              "UPDATE finding SET images = images + 1, decides = ?2, "
+              "absent_site = iif(?3, absent_site, NULL), absent_name = iif(?3, absent_name, NULL), "
+              "absent_operation = iif(?3, absent_operation, NULL), "
+              "present_site = iif(?4, present_site, NULL), "
+              "present_name = iif(?4, present_name, NULL), "
+              "present_operation = iif(?4, present_operation, NULL), "
+              "absent_sites = ?5, present_sites = ?6 WHERE id = ?1")
         .bind(1, std::string_view(finding.id))
-        .bind(2, std::string_view(nlohmann::json(finding.sites).dump()))
+        .bind(2, std::string_view(to_string(finding.decides)))
+        .bind(3, std::int64_t{finding.absent.has_value()})
+        .bind(4, std::int64_t{finding.present.has_value()})
+        .bind(5, std::string_view(nlohmann::json(finding.absent_sites).dump()))
+        .bind(6, std::string_view(nlohmann::json(finding.present_sites).dump()))
         .run();
 }
 
@@ -209,26 +261,34 @@ std::vector<Finding> Results::findings()
 {
     std::vector<Finding> found;
     Statement rows(database_.get(),
-                   "SELECT id, severity, verdict, oracle, summary, decides, site, site_name, "
-                   "operation, image, state, images, sites FROM finding ORDER BY image");
+                   "SELECT id, severity, verdict, oracle, summary, decides, image, state, images, "
+                   "absent_site, absent_name, absent_operation, present_site, present_name, "
+                   "present_operation, last_site, last_name, last_operation, absent_sites, "
+                   "present_sites FROM finding ORDER BY image");
+    const auto store = [&](int column) -> std::optional<FindingStore> {
+        if (rows.is_null(column))
+            return std::nullopt;
+        return FindingStore{static_cast<trace::SiteId>(rows.number(column)),
+                            std::string(rows.text(column + 1)), std::string(rows.text(column + 2))};
+    };
     while (rows.step()) {
         found.push_back({.id = std::string(rows.text(0)),
                          .severity = std::string(rows.text(1)),
                          .verdict = std::string(rows.text(2)),
                          .oracle = std::string(rows.text(3)),
                          .summary = std::string(rows.text(4)),
-                         .decides = std::string(rows.text(5)),
-                         .site = static_cast<trace::SiteId>(rows.number(6)),
-                         .site_name = std::string(rows.text(7)),
-                         .operation = std::string(rows.text(8)),
-                         .image = rows.number(9),
-                         .state = std::string(rows.text(10)),
-                         .images = rows.number(11)});
-        const auto sites = nlohmann::json::parse(rows.text(12), nullptr, false);
-        if (sites.is_array())
-            for (const nlohmann::json &site : sites)
-                found.back().sites.push_back(site.is_number_unsigned() ? site.get<trace::SiteId>()
-                                                                       : 0);
+                         .decides = decides_named(rows.text(5)),
+                         .absent = store(9),
+                         .present = store(12),
+                         .absent_sites = sites_in(rows.text(18)),
+                         .present_sites = sites_in(rows.text(19)),
+                         .last = store(15).value_or(FindingStore{}),
+                         .image = rows.number(6),
+                         .state = std::string(rows.text(7)),
+                         .images = rows.number(8)});
+        Finding &finding = found.back();
+        finding.decides =
+            with_stores(finding.decides, finding.absent.has_value(), finding.present.has_value());
     }
     return found;
 }

@@ -37,17 +37,40 @@ struct SessionEnd {
     std::uint64_t tested = 0;
 };
 
+// What makes the images of a finding fail.
+enum class Decides {
+    order,   // one store is missing while another is there
+    absent,  // a store is missing
+    present, // a store is there
+    neither, // nothing that is in flight: what is guaranteed is wrong
+    unknown, // it was not found out
+};
+
+const char *to_string(Decides decides);
+// What decides if these stores are known, and if neither is.
+Decides with_stores(Decides neither, bool absent, bool present);
+
+// A store of a finding, as the image that shows it has it.
+struct FindingStore {
+    trace::SiteId site = 0;
+    std::string name = {};      // of its site
+    std::string operation = {}; // in which it was executed
+};
+
 struct Finding {
     std::string id = {};
     std::string severity = "bug";
     std::string verdict = {};
     std::string oracle = {};
     std::string summary = {};
-    std::string decides = {};
-    std::vector<trace::SiteId> sites = {};
-    trace::SiteId site = 0;
-    std::string site_name = {};
-    std::string operation = {};
+    Decides decides = Decides::unknown;
+    // What decides all images of it that were asked about, as far as there is such a store.
+    std::optional<FindingStore> absent = {};
+    std::optional<FindingStore> present = {};
+    // What decides some of them.
+    std::vector<trace::SiteId> absent_sites = {};
+    std::vector<trace::SiteId> present_sites = {};
+    FindingStore last = {}; // the latest before the power failure
     std::uint64_t image = 0;
     std::string state = {};
     std::uint64_t images = 0;
@@ -72,9 +95,8 @@ public:
 
     // `finding`: empty for a pass and an infra_error.
     void put_outcome(const guest::Outcome &outcome, std::string_view finding);
-    // A new one, or a known one that this image shows better than the one before.
     void put_finding(const Finding &finding);
-    // One more image of a known one, which may narrow down its sites.
+    // One more image of a known one, which may change what decides.
     void add_to_finding(const Finding &finding);
     void commit();
 

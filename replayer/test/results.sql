@@ -4,7 +4,7 @@
 -- latest image.
 
 PRAGMA application_id = 0x46505253; -- "FPRS"
-PRAGMA user_version = 1;            -- one number up for every incompatible change
+PRAGMA user_version = 2;            -- one number up for every incompatible change
 
 -- What the verdicts are about; other trace or other oracles, other file.
 CREATE TABLE about (
@@ -38,6 +38,8 @@ CREATE TABLE image (
     confirmed INTEGER,          -- 1: a freshly restored guest was asked too, and said the same
     disagreed INTEGER,          -- 1: it said another thing, so the verdict is infra_error
     lost_guests INTEGER,        -- that the image cost
+    probes INTEGER,             -- other images that were tested to find out what decides
+    probe_seconds REAL,         -- that took; not part of the seconds below
     finding TEXT,               -- finding.id
     judge_seconds REAL,         -- in guests and oracles, with what was tried again and confirmed
     oracle_seconds REAL,        -- of the judgement that counts: in programs on the host
@@ -64,19 +66,26 @@ CREATE TABLE evidence (
     details TEXT NOT NULL       -- JSON
 );
 
--- Failing images with the same summary, and a site that explains all of them.
+-- Failing images with the same evidence of which the same site decides.
 CREATE TABLE finding (
     id TEXT PRIMARY KEY,        -- the same for the same finding in another run; the directory below findings/
     severity TEXT NOT NULL,     -- bug; warning: each of its states relies on an incidental locked instruction
     verdict TEXT NOT NULL,      -- of its images
     oracle TEXT NOT NULL,       -- that said so
     summary TEXT NOT NULL,      -- what is wrong
-    decides TEXT NOT NULL,      -- absent: a store of the site is missing in each; present: the last store is there
-    sites TEXT NOT NULL,        -- JSON: all that it could be, those of which each image lacks a store
-    site INTEGER NOT NULL,      -- the first of them, of the trace; 0: unknown
-    site_name TEXT NOT NULL,    -- function, offset and line as far as known
-    operation TEXT NOT NULL,    -- of the workload, in which that store of the image was executed; empty: none
-    image INTEGER NOT NULL,     -- the one that shows it: the first, or a later one that left another site
+    decides TEXT NOT NULL,      -- absent: a store is missing; present: one is there; order: both; neither: nothing that is in flight; unknown: not found out
+    absent_site INTEGER,        -- of the trace: that of the store without which it fails and with which it would not
+    absent_name TEXT,           -- function, offset and line as far as known
+    absent_operation TEXT,      -- of the workload, in which that store of `image` was executed; empty: none
+    absent_sites TEXT NOT NULL, -- JSON: likewise, all that some of its images fail without
+    present_site INTEGER,       -- likewise, of the store with which it fails and without which it would not
+    present_name TEXT,          -- likewise
+    present_operation TEXT,     -- likewise
+    present_sites TEXT NOT NULL, -- JSON: likewise, all that some of its images fail with
+    last_site INTEGER NOT NULL, -- of the latest store before the power failure
+    last_name TEXT NOT NULL,    -- likewise
+    last_operation TEXT NOT NULL, -- likewise
+    image INTEGER NOT NULL,     -- the first one
     state TEXT NOT NULL,        -- its first origin
     images INTEGER NOT NULL     -- how many
 );

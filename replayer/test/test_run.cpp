@@ -3,7 +3,6 @@
 // theirs.
 #include "replayer/test/test_run.h"
 
-#include <algorithm>
 #include <set>
 #include <unordered_map>
 
@@ -13,8 +12,8 @@
 #include "base/interrupt.h"
 #include "replayer/guest/pool/worker_pool.h"
 #include "replayer/image/image_stream.h"
+#include "replayer/image/in_flight_stores.h"
 #include "replayer/states/legality.h"
-#include "replayer/states/missing.h"
 #include "replayer/test/finding_files.h"
 #include "replayer/test/grouping.h"
 #include "replayer/test/pm_place.h"
@@ -36,7 +35,7 @@ constexpr std::uint64_t kKnownPerLook = 256;
 struct Pending {
     std::string state;
     bool architectural = true;
-    Suspects suspects;
+    image::InFlightStore last_store; // before the power failure
 };
 
 // What the workload was doing; empty where no operation was going on.
@@ -62,12 +61,10 @@ public:
              const std::function<void(const TestProgress &)> &progress)
         : run_(run), reader_(reader), options_(options), results_(results), progress_(progress),
           names_(reader), images_(initial), stream_(images_), legality_(options.walk.model),
-          judge_(plan.judge), grouping_(results.findings()),
-          pool_(plan, options.jobs, stream_.first())
+          judge_(plan.judge), grouping_(results.findings()), findings_(results.findings().size()),
+          plan_(with_grouping(plan)), pool_(plan_, options.jobs, stream_.first())
     {
         stream_.forget_first();
-        for (const Finding &finding : results.findings())
-            findings_[finding.id] = finding.site;
         count_bugs();
     }
 
@@ -78,11 +75,8 @@ public:
     {
         images_.event(event, wide_values, in_flight);
         legality_.event(seq, event, wide_values);
-        if (event.is_store()) {
-            last_store_ = event.site;
-            last_stack_ = event.stack;
-            last_seq_ = seq;
-        }
+        if (event.is_store())
+            last_store_ = {seq, event.site, event.stack};
     }
 
     void crash_point(const states::CrashPoint &, const states::ItemTable *items,
@@ -90,7 +84,9 @@ public:
     {
         images_.crash_point(items, in_flight);
         legality_.crash_point(in_flight);
+        items_ = items;
         in_flight_ = &in_flight;
+        stores_.reset();
     }
 
     bool state(const states::State &state) override;
@@ -104,6 +100,8 @@ public:
 
 private:
     void collect();
+    guest::WorkerPlan with_grouping(guest::WorkerPlan plan);
+    image::StateStores stores_of(const states::State &state);
     void settle(const guest::Outcome &outcome);
     std::string file_finding(const guest::Outcome &outcome, const Pending &pending);
     bool wants_confirmation(const image::Hash128 &identity) const;
@@ -121,15 +119,15 @@ private:
     image::StateImages images_;
     image::ImageStream stream_;
     states::Legality legality_;
+    // Of the crash point.
+    const states::ItemTable *items_ = nullptr;
     const model::InFlight *in_flight_ = nullptr;
-    trace::SiteId last_store_ = 0;
-    trace::StackId last_stack_ = 0;
-    std::uint64_t last_seq_ = 0;
+    states::ItemTable own_items_; // where no strategy asks for items
+    std::shared_ptr<const image::InFlightStores> stores_;
+    image::InFlightStore last_store_;
     oracle::Judge &judge_;
     Grouping grouping_;
-    // Ids, with the site of the state that is shown for each: where others narrow its sites down to
-    // another one, a state that lacks a store of that one takes its place.
-    std::map<std::string, trace::SiteId> findings_;
+    std::size_t findings_;
     std::set<std::string> bugs_;                         // those among them that are bugs
     std::unordered_map<std::uint64_t, Pending> pending_; // by image
     std::uint64_t submitted_ = 0;
@@ -138,6 +136,7 @@ private:
     TestReport report_;
     Stopwatch watch_;
     Stopwatch since_commit_;
+    guest::WorkerPlan plan_;
     guest::WorkerPool pool_; // last: its threads use the rest
 };
 
@@ -147,6 +146,26 @@ bool TestWalk::wants_confirmation(const image::Hash128 &identity) const
     const std::uint64_t drawn =
         (identity.low ^ options_.walk.seed * 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u;
     return static_cast<double>(drawn >> 11) * 0x1p-53 < options_.confirm;
+}
+
+guest::WorkerPlan TestWalk::with_grouping(guest::WorkerPlan plan)
+{
+    plan.is_explained = [this](const oracle::Evidence &failure,
+                               const guest::Explanation &explanation) {
+        return grouping_.explains(failure, explanation);
+    };
+    return plan;
+}
+
+image::StateStores TestWalk::stores_of(const states::State &state)
+{
+    if (!items_) {
+        own_items_.build(*in_flight_, options_.walk.grouping);
+        items_ = &own_items_;
+    }
+    if (!stores_)
+        stores_ = std::make_shared<image::InFlightStores>(*items_);
+    return {stores_, stores_->parts_of(state, *items_)};
 }
 
 bool TestWalk::state(const states::State &state)
@@ -181,16 +200,14 @@ bool TestWalk::state(const states::State &state)
         report_.stop = TestStop::limit;
         return false;
     }
-    pending_[seen.number] = {
-        id,
-        architectural,
-        {missing_stores(state, *in_flight_), last_store_, last_stack_, last_seq_}};
+    pending_[seen.number] = {id, architectural, last_store_};
     if (submitted_++ == 0)
         first_seq_ = state.point.seq;
     seq_ = state.point.seq;
     guest::Assignment assignment;
     assignment.image = seen.number;
     assignment.content = stream_.take(state);
+    assignment.stores = stores_of(state);
     assignment.crash_seq = state.point.seq;
     assignment.confirm_pass = wants_confirmation(identity);
     pool_.submit(std::move(assignment));
@@ -223,8 +240,8 @@ void TestWalk::settle(const guest::Outcome &outcome)
     const auto pending = pending_.find(outcome.image);
     CHECK(pending != pending_.end(), "an outcome of an image that was submitted");
     const Verdict verdict = outcome.judgement.verdict;
-    const bool fails = verdict != Verdict::pass && verdict != Verdict::infra_error;
-    results_.put_outcome(outcome, fails ? file_finding(outcome, pending->second) : "");
+    results_.put_outcome(outcome,
+                         is_failure(verdict) ? file_finding(outcome, pending->second) : "");
     pending_.erase(pending);
     ++report_.tested;
     ++report_.verdicts[to_string(verdict)];
@@ -234,32 +251,35 @@ void TestWalk::settle(const guest::Outcome &outcome)
     report_.oracle_seconds += outcome.judgement.oracle_seconds;
     report_.restore_seconds += outcome.restore_seconds;
     report_.patch_seconds += outcome.patch_seconds;
+    report_.probes += outcome.probes;
+    report_.probe_seconds += outcome.probe_seconds;
 }
 
 std::string TestWalk::file_finding(const guest::Outcome &outcome, const Pending &pending)
 {
-    const Suspects &suspects = pending.suspects;
-    Finding finding = grouping_.place(deciding_evidence(outcome.judgement), suspects);
-    // Of the store that decides, as this state has it.
-    const auto store =
-        std::find_if(suspects.missing.begin(), suspects.missing.end(),
-                     [&](const states::MissingStore &each) { return each.site == finding.site; });
-    const bool is_missing = store != suspects.missing.end();
-    finding.site_name = names_.site(finding.site);
-    finding.operation = operation_at(reader_, is_missing ? store->seq : suspects.last_seq);
+    auto [finding, is_new] =
+        grouping_.place(deciding_evidence(outcome.judgement), outcome.explanation);
     if (pending.architectural)
         bugs_.insert(finding.id);
-    const auto shown = findings_.find(finding.id);
-    if (shown != findings_.end() && shown->second == finding.site) {
+    if (!is_new) {
         results_.add_to_finding(finding);
         return finding.id;
     }
-    findings_[finding.id] = finding.site;
+    ++findings_;
+    FindingStacks stacks;
+    const auto describe = [&](const image::InFlightStore &store, std::vector<std::string> &stack) {
+        stack = names_.stack(store.stack);
+        return FindingStore{store.site, names_.site(store.site), operation_at(reader_, store.seq)};
+    };
+    if (finding.absent)
+        finding.absent = describe(*outcome.explanation.decided->absent, stacks.absent);
+    if (finding.present)
+        finding.present = describe(*outcome.explanation.decided->present, stacks.present);
+    finding.last = describe(pending.last_store, stacks.last);
     finding.severity = pending.architectural ? "bug" : "warning";
     finding.image = outcome.image;
     finding.state = pending.state;
-    write_finding(run_.findings(), reader_, finding, outcome.judgement,
-                  names_.stack(is_missing ? store->stack : suspects.last_stack));
+    write_finding(run_.findings(), reader_, finding, outcome.judgement, stacks);
     results_.put_finding(finding);
     return finding.id;
 }
@@ -311,9 +331,8 @@ void TestWalk::show_progress()
     if (!progress_)
         return;
     const auto infra = report_.verdicts.find(to_string(Verdict::infra_error));
-    progress_({report_.tested, findings_.size(),
-               infra == report_.verdicts.end() ? 0 : infra->second, watch_.seconds(),
-               seconds_left()});
+    progress_({report_.tested, findings_, infra == report_.verdicts.end() ? 0 : infra->second,
+               watch_.seconds(), seconds_left()});
 }
 
 } // namespace

@@ -25,7 +25,7 @@ struct TestOptions {
     std::uint64_t limit = UINT64_MAX; // images
     std::optional<std::chrono::seconds> duration = {};
     std::uint64_t bugs = UINT64_MAX; // stops when there are so many findings of them
-    double confirm = 0.02;     // share of the passes that a fresh guest judges too
+    double confirm = 0.02;           // share of the passes that a fresh guest judges too
     std::string oracles = {};  // their names, sorted: verdicts of others are not mixed with theirs
     bool restart = false;      // forget earlier verdicts
     bool always_fresh = false; // a restored guest for every image
@@ -55,6 +55,8 @@ struct TestReport {
     double oracle_seconds = 0; // likewise: in programs on the host
     double restore_seconds = 0;
     double patch_seconds = 0;
+    std::uint64_t probes = 0; // images that were tested to find out what decides
+    double probe_seconds = 0;
     guest::WorkerCounts workers;
     // Of all sessions.
     std::map<std::string, std::uint64_t> all_verdicts;

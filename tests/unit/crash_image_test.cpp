@@ -15,9 +15,9 @@
 #include "replayer/image/patched_image.h"
 #include "replayer/image/state_images.h"
 #include "tests/model/reference_model.h"
-#include "tests/model/small_trace.h"
 #include "tests/states/image_listener.h"
 #include "tests/states/pm_work.h"
+#include "tests/states/small_trace_file.h"
 #include "trace/replay.h"
 
 namespace fencepost::image {
@@ -59,32 +59,13 @@ protected:
 TEST_F(CrashImages, SmallTracesHaveTheImagesOfTheirDefinition)
 {
     using model::ReferenceModel;
-    constexpr std::uint64_t kSize = 4096;
-    const std::uint64_t base = model::kSmallTraceLine * 64;
+    constexpr std::uint64_t kSize = trace::kSmallTraceBytes;
+    const std::uint64_t base = trace::kSmallTraceBase;
     model::SmallTraces source(99);
     std::uint64_t compared = 0;
     for (unsigned round = 0; round < 50; ++round) {
         const std::vector<trace::Event> events = source.next();
-        std::vector<Bytes> values; // by event
-        {
-            trace::TraceWriter writer = trace::TraceWriter::create(path());
-            writer.put_region({.id = 1, .name = "pm", .base = base, .size = kSize, .file = "pm"});
-            trace::EventBuffer buffer(64);
-            for (std::size_t i = 0; i < events.size(); ++i) {
-                Bytes value(events[i].size);
-                for (std::size_t byte = 0; byte < value.size(); ++byte)
-                    value[byte] = static_cast<std::byte>(1 + i * 16 + byte % 16);
-                if (events[i].is_store())
-                    buffer.push_store(events[i], value.data());
-                else if (events[i].kind == trace::EventKind::marker)
-                    buffer.push_marker(events[i], {});
-                else
-                    buffer.push(events[i]);
-                values.push_back(std::move(value));
-            }
-            writer.append(buffer);
-            writer.finish(trace::RecordingState::complete, "");
-        }
+        const std::vector<Bytes> values = trace::write_small_trace(path(), events);
         const trace::TraceReader reader(path());
         const InitialImage initial(reader);
         const ReferenceModel reference(events);
@@ -285,7 +266,8 @@ TEST_P(PmImages, HeldImagesAreTheStatesThatTheyWereTakenFrom)
             ++compared;
             const auto held = holder.region(0);
             EXPECT_TRUE(Bytes(held.begin(), held.end()) == bytes_of(state, images)) << seen;
-            EXPECT_TRUE(seen % 10 != 0 || std::memcmp(shown.data(), held.data(), shown.size()) == 0) << "a change was not told";
+            EXPECT_TRUE(seen % 10 != 0 || std::memcmp(shown.data(), held.data(), shown.size()) == 0)
+                << "a change was not told";
         }
         return true;
     });
@@ -415,7 +397,8 @@ TEST(ImageIndex, FilesOfOthersAreRefusedAndLeftAlone)
     const std::filesystem::path text = directory.path() / "a text 100% ?kind=1#.db";
     const std::filesystem::path foreign = directory.path() / "foreign.db";
     write_file(text, "a text that somebody wrote and wants to keep");
-    trace::Database(foreign, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE).execute("CREATE TABLE t (x)");
+    trace::Database(foreign, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)
+        .execute("CREATE TABLE t (x)");
     for (const std::filesystem::path &path : {text, foreign}) {
         const std::string before = read_file(path);
         try {
@@ -423,7 +406,8 @@ TEST(ImageIndex, FilesOfOthersAreRefusedAndLeftAlone)
             FAIL() << path;
         } catch (const Error &error) {
             EXPECT_EQ(error.kind(), ErrorKind::usage);
-            EXPECT_NE(std::string(error.what()).find(path.string() + " is not an index of images: it is "),
+            EXPECT_NE(std::string(error.what())
+                          .find(path.string() + " is not an index of images: it is "),
                       std::string::npos)
                 << error.what();
         }

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "replayer/oracle/judge.h"
-#include "replayer/test/grouping.h"
 
 namespace fencepost::oracle {
 namespace {
@@ -34,7 +33,7 @@ TEST(Judgement, AnOracleThatFailedHidesNothing)
              {std::vector{said, Verdict::infra_error}, std::vector{Verdict::infra_error, said}}) {
             const Judgement judgement = judgement_of(order);
             EXPECT_EQ(judgement.verdict, said) << to_string(said);
-            EXPECT_EQ(test::deciding_evidence(judgement).summary, to_string(said));
+            EXPECT_EQ(deciding_evidence(judgement).summary, to_string(said));
         }
 }
 

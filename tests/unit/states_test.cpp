@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "replayer/states/legality.h"
-#include "replayer/states/missing.h"
 #include "replayer/states/state_walk.h"
 #include "tests/golden/trace_text.h"
 #include "tests/states/pm_work.h"
@@ -378,50 +377,6 @@ fence sfence
     EXPECT_EQ(found.incidental.size(), 4u);
     EXPECT_EQ(found.incidental.count("aea-6-x0"), 1u);
     EXPECT_EQ(found.incidental.count("aea-6-x1"), 0u);
-}
-
-// The first missing store of each site, in order.
-class Missing : public StateListener {
-public:
-    void event(std::uint64_t, const trace::Event &, std::span<const std::byte>, const model::InFlight &) override {}
-    void crash_point(const CrashPoint &, const ItemTable *, const model::InFlight &in_flight) override
-    {
-        in_flight_ = &in_flight;
-    }
-    bool state(const State &state) override
-    {
-        std::vector<std::uint64_t> seqs;
-        for (const MissingStore &store : missing_stores(state, *in_flight_))
-            seqs.push_back(store.seq);
-        of[text_of(state.levels.choice())] = seqs;
-        return true;
-    }
-
-    std::map<std::string, std::vector<std::uint64_t>> of;
-
-private:
-    const model::InFlight *in_flight_ = nullptr;
-};
-
-TEST_F(States, WhatAStateLacks)
-{
-    const trace::TraceReader reader = made(R"(
-store pmem0+0x40 8 = 1 @a
-store pmem0+0x40 8 = 2 @b
-store pmem0+0x80 8 = 3 @c
-nt_store pmem0+0xc0 16 = *7 @d
-store pmem0+0x100 8 = 5 @a
-)");
-    Missing missing;
-    StateWalk(reader, {.strategies = parse_strategies("none-all,subsets:1")}).run(missing);
-    using Seqs = std::vector<std::uint64_t>;
-    EXPECT_EQ(missing.of.at("n"), (Seqs{0, 1, 2, 3})) << "the store of event 4 is at a site that came before";
-    EXPECT_EQ(missing.of.at("a"), Seqs{});
-    EXPECT_EQ(missing.of.at("n+0.1"), (Seqs{1, 2, 3, 4}));
-    EXPECT_EQ(missing.of.at("n+0.2"), (Seqs{2, 3, 4}));
-    EXPECT_EQ(missing.of.at("a+0.1"), Seqs{1});
-    EXPECT_EQ(missing.of.at("a+2.0"), Seqs{3}) << "half of it";
-    EXPECT_EQ(missing.of.at("a+4.0"), Seqs{4});
 }
 
 TEST_F(States, CountsAreExactOrLogarithms)

@@ -131,13 +131,16 @@ TEST_F(ResultsTest, WhatIsWrongWithTheFileIsNotSaidOfATrace)
         return std::string();
     };
     write_file(path(), std::string(5000, 'x'));
-    EXPECT_EQ(refusal(), path().string() + " is not the results of a test: it is not a SQLite file; --restart forgets "
-                                           "it and tests anew");
+    EXPECT_EQ(refusal(),
+              path().string() +
+                  " is not the results of a test: it is not a SQLite file; --restart forgets "
+                  "it and tests anew");
     std::filesystem::remove(path());
     open().commit();
     trace::Database(path(), SQLITE_OPEN_READWRITE).execute("DROP TABLE origin");
-    EXPECT_EQ(refusal(), path().string() + " cannot be used as the results of a test: no such table: origin; "
-                                           "--restart forgets it and tests anew");
+    EXPECT_EQ(refusal(), path().string() +
+                             " cannot be used as the results of a test: no such table: origin; "
+                             "--restart forgets it and tests anew");
 }
 
 TEST_F(ResultsTest, TwoTestersExcludeEachOther)
@@ -152,76 +155,202 @@ TEST_F(ResultsTest, OneArchitecturalStateMakesAFindingABug)
     results.begin_session({});
     const auto image = results.see({1, 1}, 0).number;
     results.add_origin(image, 7, "a", false);
-    results.put_finding({.id = "f", .severity = "warning", .sites = {3, 4}, .image = image});
+    results.put_finding({.id = "f", .severity = "warning", .image = image});
     results.put_outcome(outcome(image, Verdict::inconsistent), "f");
     results.commit();
     EXPECT_EQ(results.findings().at(0).severity, "warning");
-    EXPECT_EQ(results.findings().at(0).sites, (std::vector<trace::SiteId>{3, 4}));
     results.add_origin(image, 8, "b", true);
     results.commit();
     EXPECT_EQ(results.findings().at(0).severity, "bug");
 }
 
-Suspects lacking(const std::vector<trace::SiteId> &sites, trace::SiteId last = 99)
+TEST_F(ResultsTest, AFindingKeepsWhatItsImagesHaveInCommon)
 {
-    Suspects suspects;
-    suspects.last_store = last;
-    for (const trace::SiteId site : sites)
-        suspects.missing.push_back({suspects.missing.size(), site, 0});
-    return suspects;
+    Results results = open();
+    results.begin_session({});
+    Finding finding = {.id = "f",
+                       .decides = Decides::order,
+                       .absent = FindingStore{3, "append+0x4", "write a"},
+                       .present = FindingStore{4, "commit", ""},
+                       .absent_sites = {3},
+                       .present_sites = {4},
+                       .last = {5, "other", "fsync a"},
+                       .image = results.see({1, 1}, 0).number};
+    results.put_finding(finding);
+    Finding kept = results.findings().at(0);
+    EXPECT_EQ(kept.decides, Decides::order);
+    EXPECT_EQ(kept.absent->name, "append+0x4");
+    EXPECT_EQ(kept.absent->operation, "write a");
+    EXPECT_EQ(kept.present->site, 4u);
+    EXPECT_EQ(kept.last.operation, "fsync a");
+    EXPECT_EQ(kept.images, 1u);
+
+    finding.decides = Decides::present;
+    finding.absent.reset();
+    finding.absent_sites = {3, 6};
+    results.add_to_finding(finding);
+    kept = results.findings().at(0);
+    EXPECT_EQ(kept.decides, Decides::present);
+    EXPECT_FALSE(kept.absent);
+    EXPECT_EQ(kept.present->name, "commit");
+    EXPECT_EQ(kept.absent_sites, (std::vector<trace::SiteId>{3, 6}));
+    EXPECT_EQ(kept.present_sites, std::vector<trace::SiteId>{4});
+    EXPECT_EQ(kept.images, 2u);
+}
+
+// Files may be anybody's: what decides is what is there.
+TEST_F(ResultsTest, AFindingThatLacksItsStoresIsUnknown)
+{
+    {
+        Results results = open();
+        results.begin_session({});
+        results.put_finding({.id = "f", .absent = FindingStore{3, "append", ""}});
+        results.commit();
+    }
+    trace::Database(path(), SQLITE_OPEN_READWRITE)
+        .execute("UPDATE finding SET decides = 'order', absent_site = NULL");
+    EXPECT_EQ(open().findings().at(0).decides, Decides::unknown);
+}
+
+using guest::Explanation;
+
+// Sites of stores in flight that an image lacks and has; nothing was tested.
+Explanation guess(const std::vector<trace::SiteId> &missing,
+                  const std::vector<trace::SiteId> &present)
+{
+    Explanation explanation;
+    for (const trace::SiteId site : missing)
+        explanation.missing.push_back({.seq = site, .site = site});
+    for (const trace::SiteId site : present)
+        explanation.present.push_back({.seq = site, .site = site});
+    return explanation;
+}
+
+// Sites that tests found to decide; 0: none.
+Explanation tested(trace::SiteId absent, trace::SiteId present, Explanation explanation = {})
+{
+    explanation.decided.emplace();
+    if (absent != 0)
+        explanation.decided->absent = {.seq = absent, .site = absent};
+    if (present != 0)
+        explanation.decided->present = {.seq = present, .site = present};
+    return explanation;
 }
 
 class GroupingTest : public testing::Test {
 protected:
-    Finding place(const std::string &summary, const Suspects &suspects)
+    static oracle::Evidence evidence(const std::string &summary = "wrong")
     {
-        return grouping_.place({"mount", Verdict::inconsistent, summary, {}}, suspects);
+        return {"mount", Verdict::inconsistent, summary, {}};
+    }
+    Finding place(const Explanation &explanation, const std::string &summary = "wrong")
+    {
+        return grouping_.place(evidence(summary), explanation).finding;
+    }
+    bool explains(const Explanation &explanation, const std::string &summary = "wrong")
+    {
+        return grouping_.explains(evidence(summary), explanation);
     }
 
     Grouping grouping_{{}};
 };
 
-TEST_F(GroupingTest, AFindingIsWhatOneSiteExplains)
+TEST_F(GroupingTest, AFindingIsWhatOneSiteDecides)
 {
-    const Finding first = place("wrong", lacking({4, 5, 6}));
-    EXPECT_EQ(first.site, 4u);
-    EXPECT_EQ(place("wrong", lacking({5, 7})).id, first.id);
-    EXPECT_EQ(place("wrong", lacking({5})).site, 5u) << "the site that is missing in all of them";
-    EXPECT_NE(place("wrong", lacking({6})).id, first.id) << "has the store that decides";
-    EXPECT_NE(place("other", lacking({5})).id, first.id) << "another thing is wrong";
+    const Finding first = place(tested(4, 9));
+    EXPECT_EQ(first.decides, Decides::order);
+    EXPECT_EQ(first.absent->site, 4u);
+    EXPECT_EQ(first.present->site, 9u);
+    EXPECT_EQ(place(tested(4, 9)).id, first.id);
+    const Finding narrowed = place(tested(5, 9));
+    EXPECT_EQ(narrowed.id, first.id) << "the same flag without another part of the record";
+    EXPECT_EQ(narrowed.decides, Decides::present);
+    EXPECT_FALSE(narrowed.absent);
+    EXPECT_EQ(place(tested(5, 0)).id, first.id) << "the flag is guaranteed by now";
+    EXPECT_EQ(place(tested(5, 0)).present->site, 9u);
+    EXPECT_NE(place(tested(6, 8)).id, first.id);
+    EXPECT_NE(place(tested(9, 4)).id, first.id) << "absent is not present";
+    EXPECT_NE(place(tested(4, 9), "other").id, first.id) << "another thing is wrong";
 }
 
-TEST_F(GroupingTest, TheOrderInWhichStatesFailDoesNotMatter)
+TEST_F(GroupingTest, WhatIsMissingCanBeWhatTheyHaveInCommon)
 {
-    const Finding first = place("wrong", lacking({5}));
-    EXPECT_EQ(place("wrong", lacking({4, 5, 6})).id, first.id);
-    EXPECT_EQ(place("wrong", lacking({5, 7})).site, 5u);
+    const Finding first = place(tested(4, 9));
+    const Finding narrowed = place(tested(4, 8));
+    EXPECT_EQ(narrowed.id, first.id);
+    EXPECT_EQ(narrowed.decides, Decides::absent);
+    EXPECT_EQ(place(tested(4, 0)).id, first.id);
+    EXPECT_NE(place(tested(5, 0)).id, first.id);
 }
 
-TEST_F(GroupingTest, NothingMissingIsDecidedByTheLastStore)
+TEST_F(GroupingTest, WhatDecidesMayBeGuaranteedLater)
 {
-    const Finding first = place("wrong", lacking({}, 7));
-    EXPECT_EQ(first.decides, "present");
-    EXPECT_EQ(place("wrong", lacking({}, 7)).id, first.id);
-    EXPECT_NE(place("wrong", lacking({}, 8)).id, first.id);
-    EXPECT_NE(place("wrong", lacking({7}, 7)).id, first.id) << "absent is not present";
+    const Finding first = place(tested(0, 9));
+    EXPECT_EQ(first.decides, Decides::present);
+    EXPECT_NE(place(tested(0, 0, guess({9}, {}))).id, first.id)
+        << "it fails though the store of 9 is not there";
+    EXPECT_EQ(place(tested(0, 0, guess({3}, {4}))).id, first.id);
+}
+
+TEST_F(GroupingTest, NothingInFlightDecides)
+{
+    const Finding first = place(tested(0, 0));
+    EXPECT_EQ(first.decides, Decides::neither);
+    EXPECT_EQ(place(tested(0, 0)).id, first.id);
+    EXPECT_NE(place(tested(3, 0)).id, first.id);
+    EXPECT_FALSE(explains(guess({5}, {4}))) << "every image is asked about";
+}
+
+TEST_F(GroupingTest, WhatIsLikeOthersNeedsNoTests)
+{
+    EXPECT_FALSE(explains(guess({4}, {9})));
+    const Finding order = place(tested(4, 9));
+    EXPECT_TRUE(explains(guess({4, 5}, {8, 9})));
+    EXPECT_TRUE(explains(guess({4}, {8}))) << "9 is guaranteed by now";
+    EXPECT_FALSE(explains(guess({4, 9}, {}))) << "9 is not there";
+    EXPECT_FALSE(explains(guess({5}, {4, 9}))) << "4 is there";
+    EXPECT_FALSE(explains(guess({4}, {9}), "other"));
+    EXPECT_EQ(place(guess({4}, {9})).id, order.id);
+    EXPECT_EQ(place(guess({4}, {9})).decides, Decides::order) << "a guess takes nothing away";
+
+    EXPECT_EQ(place(tested(5, 9)).id, order.id);
+    EXPECT_TRUE(explains(guess({5}, {9}))) << "as without any part of the record";
+
+    const Finding absent = place(tested(7, 0));
+    EXPECT_TRUE(explains(guess({7}, {})));
+    EXPECT_EQ(place(guess({7}, {})).id, absent.id);
+    const Finding present = place(tested(0, 6));
+    EXPECT_TRUE(explains(guess({}, {6})));
+    EXPECT_EQ(place(guess({}, {6})).id, present.id);
+}
+
+TEST_F(GroupingTest, WhatCouldNotBeFoundOutMakesOneFinding)
+{
+    const Finding first = place(guess({1}, {2}));
+    EXPECT_EQ(first.decides, Decides::unknown);
+    EXPECT_EQ(place(guess({3}, {})).id, first.id);
+    EXPECT_TRUE(explains(guess({5}, {6})));
+    // Two workers may have begun to look before the first was done.
+    EXPECT_NE(place(tested(4, 9)).id, first.id);
+    EXPECT_EQ(place(guess({1}, {}), "other").decides, Decides::unknown);
+    EXPECT_EQ(place(tested(4, 9), "third").decides, Decides::order);
+    EXPECT_EQ(place(guess({8}, {}), "third").decides, Decides::order) << "no reason for one more";
 }
 
 TEST_F(GroupingTest, IdsAreTheSameInAnotherRun)
 {
-    const Finding first = place("wrong", lacking({5}));
-    EXPECT_EQ(Grouping({}).place({"mount", Verdict::inconsistent, "wrong", {}}, lacking({9})).id,
-              first.id);
+    const Finding first = place(tested(4, 9));
+    EXPECT_EQ(Grouping({}).place(evidence(), tested(5, 0)).finding.id, first.id);
+    EXPECT_NE(place(tested(0, 3)).id, first.id);
 }
 
 TEST_F(GroupingTest, AResumedTestGoesOnWithItsFindings)
 {
-    const Finding known = place("wrong", lacking({4, 5}));
+    const Finding known = place(tested(4, 9));
     Grouping resumed({known});
-    EXPECT_EQ(resumed.place({"mount", Verdict::inconsistent, "wrong", {}}, lacking({3, 5})).id,
-              known.id);
-    EXPECT_NE(resumed.place({"mount", Verdict::inconsistent, "wrong", {}}, lacking({4})).id,
-              known.id);
+    EXPECT_TRUE(resumed.explains(evidence(), guess({4}, {9})));
+    EXPECT_FALSE(resumed.place(evidence(), tested(4, 9)).is_new);
+    EXPECT_TRUE(resumed.place(evidence(), tested(5, 8)).is_new);
 }
 
 } // namespace

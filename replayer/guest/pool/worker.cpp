@@ -19,6 +19,8 @@ namespace {
 
 constexpr std::chrono::minutes kRestoreTime(2);
 constexpr int kRestoreTries = 3;
+// For the tests that explain one failure.
+constexpr double kMostProbeSeconds = 30;
 
 Judgement of_lost_guest(Verdict verdict, const std::string &what, const std::string &log)
 {
@@ -226,15 +228,70 @@ Judgement Worker::judge_fresh(const Assignment &assignment, Outcome &outcome)
     return said ? *said : lost;
 }
 
+void Worker::show(const image::CrashImage &image)
+{
+    held_.show(image, [&](std::uint64_t line) {
+        for (Seat *seat : {&warm_, &fresh_})
+            seat->files->suspect_line(line);
+    });
+}
+
+std::optional<bool> Worker::fails_alike(const Assignment &assignment,
+                                        const oracle::Evidence &failure,
+                                        const image::PartChoice &parts)
+{
+    image::CrashImage image;
+    image.step = assignment.content.step;
+    show(image);
+    image.in_flight = assignment.stores.in_flight->lines(
+        parts, [&](std::uint64_t line) { return held_.line(line); });
+    show(image);
+    Outcome cost;
+    Judgement said;
+    if (plan_.always_fresh)
+        said = judge_fresh(assignment, cost);
+    else if (auto warm = attempt_warm(assignment, cost, said))
+        said = std::move(*warm);
+    if (said.verdict == Verdict::infra_error)
+        return std::nullopt;
+    return is_failure(said.verdict) && same_failure(deciding_evidence(said), failure);
+}
+
+// A guest that hangs does so for its whole time limit: too long to be done again and again.
+void Worker::explain(const Assignment &assignment, Outcome &outcome)
+{
+    Explanation &explanation = outcome.explanation;
+    explanation.missing = first_of_each_site(assignment.stores, false);
+    explanation.present = first_of_each_site(assignment.stores, true);
+    const oracle::Evidence &failure = deciding_evidence(outcome.judgement);
+    if (failure.verdict == Verdict::guest_hang ||
+        (plan_.is_explained && plan_.is_explained(failure, explanation)))
+        return;
+    const Stopwatch watch;
+    explanation.decided = find_deciding_stores(
+        assignment.stores, [&](const image::PartChoice &parts) -> std::optional<bool> {
+            if (watch.seconds() > kMostProbeSeconds)
+                return std::nullopt;
+            ++outcome.probes;
+            return fails_alike(assignment, failure, parts);
+        });
+    outcome.probe_seconds = watch.seconds();
+}
+
 Outcome Worker::test(const Assignment &assignment)
+{
+    Outcome outcome = judge_image(assignment);
+    if (is_failure(outcome.judgement.verdict) && assignment.stores.in_flight)
+        explain(assignment, outcome);
+    return outcome;
+}
+
+Outcome Worker::judge_image(const Assignment &assignment)
 {
     Outcome outcome;
     outcome.image = assignment.image;
     const Stopwatch patching;
-    held_.show(assignment.content, [&](std::uint64_t line) {
-        for (Seat *seat : {&warm_, &fresh_})
-            seat->files->suspect_line(line);
-    });
+    show(assignment.content);
     outcome.patch_seconds += patching.seconds();
     if (plan_.always_fresh) {
         outcome.judgement = judge_fresh(assignment, outcome);

@@ -5,15 +5,27 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "replayer/guest/pool/deciding_stores.h"
 #include "replayer/guest/pool/pm_files.h"
 #include "replayer/guest/template_store.h"
 #include "replayer/oracle/judge.h"
 
 namespace fencepost::guest {
+
+// Why an image fails, as far as it is known.
+struct Explanation {
+    // The first store of each site that was in flight, and is missing in the image or there.
+    std::vector<image::InFlightStore> missing = {};
+    std::vector<image::InFlightStore> present = {};
+    // What tests of images like it say; nothing: there were none, or they do not say.
+    std::optional<DecidingStores> decided = {};
+};
 
 // What all workers of a pool share.
 struct WorkerPlan {
@@ -24,12 +36,16 @@ struct WorkerPlan {
     std::filesystem::path directory; // for PM files, one directory a worker below it
     // A new guest for every image, and nothing confirmed: what warm guests are measured against.
     bool always_fresh = false;
+    // Whether tests are not needed to explain such a failure, as it is like others. Called by all
+    // workers at once.
+    std::function<bool(const oracle::Evidence &, const Explanation &)> is_explained = {};
 };
 
 // One image to be tested.
 struct Assignment {
     std::uint64_t image = 0; // the caller's number for it
     image::CrashImage content;
+    image::StateStores stores = {}; // without them a failure is not explained
     std::uint64_t crash_seq = 0;
     bool confirm_pass = false;
 };
@@ -40,9 +56,12 @@ struct Outcome {
     bool confirmed = false; // another guest was asked: a fresh one, or that of a second attempt
     bool disagreed = false; // and said another thing: an infra_error
     unsigned lost_guests = 0;
-    double judge_seconds = 0;   // in guests and oracles, all attempts and confirmations
-    double restore_seconds = 0; // for lost and fresh guests
-    double patch_seconds = 0;   // PM given and taken back
+    Explanation explanation = {}; // of a failure
+    unsigned probes = 0;          // images that were tested to find it
+    double probe_seconds = 0;     // that took; not part of the others
+    double judge_seconds = 0;     // in guests and oracles, all attempts and confirmations
+    double restore_seconds = 0;   // for lost and fresh guests
+    double patch_seconds = 0;     // PM given and taken back
 };
 
 struct WorkerCounts {
@@ -77,7 +96,6 @@ private:
 
     void sit(Seat &seat, Outcome &outcome);
     void leave(Seat &seat);
-    oracle::Judgement judge(Seat &seat, const Assignment &assignment, Outcome &outcome);
     // Nothing: the guest was lost, `lost` says how.
     std::optional<oracle::Judgement> attempt(Seat &seat, const Assignment &assignment,
                                              Outcome &outcome, oracle::Judgement &lost);
@@ -85,6 +103,11 @@ private:
                                                   oracle::Judgement &lost);
     oracle::Judgement judge_warm(const Assignment &assignment, Outcome &outcome);
     oracle::Judgement judge_fresh(const Assignment &assignment, Outcome &outcome);
+    Outcome judge_image(const Assignment &assignment);
+    void show(const image::CrashImage &image);
+    void explain(const Assignment &assignment, Outcome &outcome);
+    std::optional<bool> fails_alike(const Assignment &assignment, const oracle::Evidence &failure,
+                                    const image::PartChoice &parts);
 
     const WorkerPlan &plan_;
     std::filesystem::path directory_;

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What is in flight as values, and the stores among it that decide.
+#include <cmath>
+#include <map>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+#include "replayer/guest/pool/deciding_stores.h"
+#include "tests/golden/trace_text.h"
+#include "tests/states/image_listener.h"
+#include "tests/states/pm_work.h"
+#include "tests/states/small_trace_file.h"
+
+namespace fencepost::guest {
+namespace {
+
+using image::InFlightStore;
+using image::InFlightStores;
+using image::LineContent;
+using image::PartChoice;
+using image::StateImages;
+using image::StateStores;
+using states::State;
+
+StateStores stores_of(const State &state)
+{
+    const auto in_flight = std::make_shared<InFlightStores>(*state.items);
+    return {in_flight, in_flight->parts_of(state, *state.items)};
+}
+
+// The identity of the guaranteed image with these parts over it.
+image::Hash128 identity_of(const InFlightStores &stores, const PartChoice &parts,
+                           StateImages &images)
+{
+    image::Hash128 sum = images.images().guaranteed().hash();
+    for (const LineContent &line : stores.lines(parts, [&](std::uint64_t number) {
+             return images.images().guaranteed().line(number);
+         }))
+        sum += image::line_hash(line.line, line.bytes.data()) -
+               image::line_hash(line.line, images.images().guaranteed().line(line.line));
+    return sum;
+}
+
+class DecidingStoresTest : public testing::Test {
+protected:
+    std::filesystem::path path() const { return directory_.path() / "trace.db"; }
+
+    // Calls visit(state, images) for each state.
+    void walk(const states::WalkOptions &options, const image::Listener::Visit &visit) const
+    {
+        const trace::TraceReader reader(path());
+        const image::InitialImage initial(reader);
+        image::Listener listener(initial, visit);
+        states::StateWalk(reader, options).run(listener);
+    }
+    // The state of that choice at the end of the trace.
+    StateStores state_of(const std::string &text, const std::string &choice) const
+    {
+        golden::write_trace(text, path());
+        StateStores found;
+        walk({.strategies = states::parse_strategies("none-all,subsets:2")},
+             [&](const State &state, StateImages &) {
+                 if (text_of(state.levels.choice()) == choice)
+                     found = stores_of(state);
+                 return true;
+             });
+        EXPECT_TRUE(found.in_flight) << "no state " << choice;
+        return found;
+    }
+
+    const TemporaryDirectory directory_{testing::TempDir(), "deciding"};
+};
+
+std::vector<std::uint64_t> seqs(const std::vector<InFlightStore> &stores)
+{
+    std::vector<std::uint64_t> found;
+    for (const InFlightStore &store : stores)
+        found.push_back(store.seq);
+    return found;
+}
+
+TEST_F(DecidingStoresTest, WhatAStateLacksAndHas)
+{
+    golden::write_trace(R"(
+store pmem0+0x40 8 = 1 @a
+store pmem0+0x40 8 = 2 @b
+store pmem0+0x80 8 = 3 @c
+nt_store pmem0+0xc0 16 = *7 @d
+store pmem0+0x100 8 = 5 @a
+)",
+                        path());
+    std::map<std::string, std::vector<std::uint64_t>> missing;
+    std::map<std::string, std::vector<std::uint64_t>> present;
+    walk({.strategies = states::parse_strategies("none-all,subsets:1")},
+         [&](const State &state, StateImages &) {
+             const StateStores stores = stores_of(state);
+             missing[text_of(state.levels.choice())] = seqs(first_of_each_site(stores, false));
+             present[text_of(state.levels.choice())] = seqs(first_of_each_site(stores, true));
+             return true;
+         });
+    using Seqs = std::vector<std::uint64_t>;
+    EXPECT_EQ(missing.at("n"), (Seqs{0, 1, 2, 3})) << "event 4 is of a site that came before";
+    EXPECT_EQ(present.at("n"), Seqs{});
+    EXPECT_EQ(missing.at("a"), Seqs{});
+    EXPECT_EQ(present.at("a"), (Seqs{0, 1, 2, 3}));
+    EXPECT_EQ(missing.at("n+0.1"), (Seqs{1, 2, 3, 4}));
+    EXPECT_EQ(present.at("n+0.1"), Seqs{0});
+    EXPECT_EQ(missing.at("n+0.2"), (Seqs{2, 3, 4}));
+    EXPECT_EQ(missing.at("a+0.1"), Seqs{1});
+    EXPECT_EQ(missing.at("a+2.0"), Seqs{3}) << "half of it";
+    EXPECT_EQ(present.at("a+2.0"), (Seqs{0, 1, 2, 3})) << "the other half";
+    EXPECT_EQ(missing.at("a+4.0"), Seqs{4});
+}
+
+// Whatever the search asks about is a state that the model allows at that crash point.
+TEST_F(DecidingStoresTest, EveryProbeIsALegalState)
+{
+    model::SmallTraces source(7);
+    std::uint64_t probes = 0;
+    for (unsigned round = 0; round < 40; ++round) {
+        trace::write_small_trace(path(), source.next());
+        for (const model::ModelKind kind :
+             {model::ModelKind::adr, model::ModelKind::eadr, model::ModelKind::line}) {
+            const states::WalkOptions options = {
+                .model = kind,
+                .strategies = {{states::StrategyKind::exhaustive, 1 << 20}},
+                .grouping = states::Grouping::off};
+            std::map<std::uint64_t, std::set<std::string>> legal; // by crash point
+            walk(options, [&](const State &state, StateImages &images) {
+                legal[state.point.seq].insert(images.hash(state).hex());
+                return true;
+            });
+            walk(options, [&](const State &state, StateImages &images) {
+                const StateStores stores = stores_of(state);
+                EXPECT_EQ(identity_of(*stores.in_flight, stores.present, images),
+                          images.hash(state));
+                for (const bool answer : {false, true})
+                    find_deciding_stores(stores, [&](const PartChoice &parts) {
+                        ++probes;
+                        EXPECT_TRUE(legal[state.point.seq].contains(
+                            identity_of(*stores.in_flight, parts, images).hex()))
+                            << "round " << round << ", before event " << state.point.seq;
+                        return std::optional(answer == (probes % 2 == 0));
+                    });
+                return !HasFailure();
+            });
+            ASSERT_FALSE(HasFailure());
+        }
+    }
+    EXPECT_GT(probes, 5000u);
+}
+
+// Long traces, with runs that are one store, lines of both kinds and two CPUs.
+TEST_F(DecidingStoresTest, PartsMakeTheImagesOfTheirStates)
+{
+    trace::PmWork(
+        {.pm_bytes = 1 << 20, .data_pages = 2, .forgetful = true, .mixed_lines = true, .vcpus = 2},
+        5)
+        .write(path(), 20000);
+    std::uint64_t in_runs = 0;
+    std::uint64_t states = 0;
+    walk({.strategies = states::parse_strategies("none-all,random:3")},
+         [&](const State &state, StateImages &images) {
+             const StateStores stores = stores_of(state);
+             EXPECT_EQ(identity_of(*stores.in_flight, stores.present, images), images.hash(state));
+             std::vector<unsigned> parts(stores.in_flight->stores().size());
+             for (const image::InFlightPart &part : stores.in_flight->parts())
+                 in_runs += ++parts[part.store] == 16;
+             EXPECT_TRUE(std::is_sorted(
+                 stores.in_flight->stores().begin(), stores.in_flight->stores().end(),
+                 [](const InFlightStore &a, const InFlightStore &b) { return a.seq < b.seq; }));
+             ++states;
+             return !HasFailure();
+         });
+    EXPECT_GT(states, 100u);
+    EXPECT_GT(in_runs, 10u) << "the trace has no runs";
+}
+
+// A record (events 0, 1, 2), a flag that says that it is there (3) and something else (4).
+constexpr const char *kRecordAndFlag = R"(
+store pmem0+0x40 8 = 1 @head
+store pmem0+0x80 8 = 2 @middle
+store pmem0+0xc0 8 = 3 @tail
+store pmem0+0x100 8 = 4 @flag
+store pmem0+0x140 8 = 5 @other
+)";
+
+// Whether the parts hold the store of that event.
+bool holds(const StateStores &state, const PartChoice &parts, std::uint64_t seq)
+{
+    for (std::size_t i = 0; i < parts.size(); ++i)
+        if (parts[i] && state.in_flight->stores()[state.in_flight->parts()[i].store].seq == seq)
+            return true;
+    return false;
+}
+
+std::optional<std::uint64_t> seq_of(const std::optional<InFlightStore> &store)
+{
+    return store ? std::optional(store->seq) : std::nullopt;
+}
+
+struct Case {
+    const char *what;
+    const char *choice;
+    std::function<bool(const std::function<bool(std::uint64_t)> &has)> fails;
+    std::optional<std::uint64_t> absent;
+    std::optional<std::uint64_t> present;
+};
+
+TEST_F(DecidingStoresTest, AreThoseThatMakeTheDifference)
+{
+    const auto flag_alone = [](const auto &has) { return has(3) && !(has(0) && has(1) && has(2)); };
+    const std::vector<Case> cases = {
+        {"the flag without the record", "n+3.1", flag_alone, 2, 3},
+        {"the flag and half of the record", "n+0.1+3.1", flag_alone, 2, 3},
+        {"without the middle of it", "a+1.0", flag_alone, 1, 3},
+        {"durable by now, and missing", "n", [](const auto &has) { return !has(0); }, 0, {}},
+        {"must not be there", "a", [](const auto &has) { return has(4); }, {}, 4},
+        {"two that must not be there",
+         "a+0.0",
+         [](const auto &has) { return has(1) && has(4); },
+         {},
+         4},
+        {"wrong before", "n+2.1", [](const auto &) { return true; }, {}, {}},
+    };
+    for (const Case &each : cases) {
+        const StateStores state = state_of(kRecordAndFlag, each.choice);
+        const auto fails = [&](const PartChoice &parts) {
+            return std::optional(
+                each.fails([&](std::uint64_t seq) { return holds(state, parts, seq); }));
+        };
+        ASSERT_TRUE(*fails(state.present)) << each.what;
+        const auto found = find_deciding_stores(state, fails);
+        ASSERT_TRUE(found) << each.what;
+        EXPECT_EQ(seq_of(found->absent), each.absent) << each.what;
+        EXPECT_EQ(seq_of(found->present), each.present) << each.what;
+    }
+}
+
+TEST_F(DecidingStoresTest, AsksFewQuestionsAndGivesUpWithoutAnswers)
+{
+    std::string text;
+    constexpr unsigned kStores = 1000;
+    for (unsigned i = 0; i < kStores; ++i)
+        text += fmt::format("store pmem0+{:#x} 8 = 1 @f{}\n", i * 64, i);
+    const StateStores state = state_of(text, "n+600.1");
+    unsigned asked = 0;
+    const auto fails = [&](const PartChoice &parts) {
+        ++asked;
+        return std::optional(holds(state, parts, 600) && !holds(state, parts, 345));
+    };
+    const auto found = find_deciding_stores(state, fails);
+    ASSERT_TRUE(found);
+    EXPECT_EQ(seq_of(found->absent), 345u);
+    EXPECT_EQ(seq_of(found->present), 600u);
+    EXPECT_LE(asked, 2 + 2 * std::ceil(std::log2(kStores)));
+
+    const unsigned needed = asked;
+    for (unsigned answers = 0; answers < needed; ++answers) {
+        asked = 0;
+        EXPECT_FALSE(find_deciding_stores(state,
+                                          [&](const PartChoice &parts) {
+                                              return asked == answers ? std::nullopt : fails(parts);
+                                          }))
+            << answers << " answers";
+        EXPECT_EQ(asked, answers);
+    }
+}
+
+} // namespace
+} // namespace fencepost::guest
