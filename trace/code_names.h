@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "trace/mapped_code.h"
 #include "trace/reader.h"
 
 namespace fencepost::trace {
@@ -16,13 +17,16 @@ public:
 
     // "pmem0+0x1240", or the address where no region has it.
     std::string place(std::uint64_t address) const;
-    // Function, offset and source line as far as known.
+    // Function, offset and source line as far as known; without symbols the place in the file.
     std::string site(SiteId id);
     // Functions, the innermost first; empty where no stack was recorded.
     std::vector<std::string> stack(StackId id);
 
 private:
+    std::string function(Statement &row) const;
+
     std::vector<Region> regions_;
+    MappedCode mapped_;
     Statement site_;
     Statement stack_;
 };

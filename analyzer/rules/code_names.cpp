@@ -41,7 +41,8 @@ CodeNames::CodeNames(const trace::TraceReader &reader)
       stacks_(by_id(
           reader.stacks(), [](const auto &row) { return row.id; }, dangling_)),
       frames_(by_id(
-          reader.stack_frames(), [](const auto &row) { return row.frame.id; }, dangling_))
+          reader.stack_frames(), [](const auto &row) { return row.frame.id; }, dangling_)),
+      mapped_(reader)
 {
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint32_t> roots;
     const auto root_of = [&](std::uint64_t address_space, std::uint32_t symbol, std::uint64_t pc) {
@@ -72,13 +73,6 @@ CodeNames::CodeNames(const trace::TraceReader &reader)
                                                   frame.frame.pc);
     }
     fold_recursion();
-    reader.for_each_marker([&](const trace::MarkerRow &row) {
-        const trace::Marker &marker = row.marker;
-        if (row.kind == trace::MarkerKind::note && marker.text.starts_with(trace::kMapNote) &&
-            marker.arguments.size() >= 3)
-            mappings_.push_back(
-                {marker.process, marker.arguments[0], marker.arguments[1], marker.arguments[2]});
-    });
     pm_symbols_.resize(symbols_.size());
     for (const trace::SiteRow &row : sites_)
         if (row.location.symbol < pm_symbols_.size() && row.location.symbol != 0 &&
@@ -116,20 +110,6 @@ void CodeNames::fold_recursion()
     }
 }
 
-// A place in a file stays where it is; where a process has it loaded changes from run to run.
-std::string CodeNames::nameless(std::uint64_t address_space, std::uint64_t pc,
-                                const std::string &module) const
-{
-    if (pc == 0)
-        return "unknown code";
-    for (const Mapping &mapping : mappings_)
-        if (mapping.process == address_space && pc - mapping.start < mapping.size &&
-            !module.empty())
-            return fmt::format("{}+0x{:x}", module.substr(module.rfind('/') + 1),
-                               pc - mapping.start + mapping.offset);
-    return fmt::format("0x{:x}", pc);
-}
-
 CodePlace CodeNames::code_at(std::uint64_t address_space, std::uint64_t pc,
                              const std::string &module, const trace::CodeLocation &location) const
 {
@@ -143,7 +123,7 @@ CodePlace CodeNames::code_at(std::uint64_t address_space, std::uint64_t pc,
         place.offset = pc - symbol.address;
         place.named = true;
     } else {
-        place.function = nameless(address_space, pc, module);
+        place.function = pc == 0 ? "unknown code" : mapped_.place(address_space, pc, module);
     }
     return place;
 }

@@ -8,6 +8,7 @@
 
 #include "analyzer/findings/rule_finding.h"
 #include "analyzer/rules/line_table.h"
+#include "trace/mapped_code.h"
 #include "trace/reader.h"
 
 namespace fencepost::rules {
@@ -58,8 +59,6 @@ private:
     findings::CodePlace code_at(std::uint64_t address_space, std::uint64_t pc,
                                 const std::string &module,
                                 const trace::CodeLocation &location) const;
-    std::string nameless(std::uint64_t address_space, std::uint64_t pc,
-                         const std::string &module) const;
 
     std::vector<trace::SiteRow> sites_;
     std::vector<trace::Symbol> symbols_;
@@ -69,14 +68,7 @@ private:
     std::vector<std::uint32_t> site_roots_;
     std::vector<trace::StackId> without_recursion_;
     std::vector<bool> pm_symbols_;
-    // What processes mapped, for code without symbols.
-    struct Mapping {
-        std::uint64_t process;
-        std::uint64_t start;
-        std::uint64_t size;
-        std::uint64_t offset; // in the file
-    };
-    std::vector<Mapping> mappings_;
+    trace::MappedCode mapped_;
     std::uint64_t dangling_ = 0;
 };
 

@@ -42,15 +42,17 @@ Outcome<Done> try_out(const JudgeRequest &request, const TreeDump &tree,
 {
     const std::string &root = request.mount.target;
     TreeDump names;
-    const bool known = request.dump && request.command.argv.empty();
+    const bool known = request.dump && request.command.argv.empty() && !tree.truncated;
     if (!known) {
         KnownBlocks none("");
         names = dump_tree(root, {request.limits.entries, 0, 0}, none);
     }
     const TreeDump &tried = known ? tree : names;
     problems = try_directories(root, tried);
-    if (tried.entries.size() >= request.limits.entries)
-        return failure("try " + std::to_string(tried.entries.size()) + " names or more", EOVERFLOW);
+    if (tried.truncated)
+        return failure("try names beyond the first " + std::to_string(tried.entries.size()) +
+                           ", or below too many directories",
+                       EOVERFLOW);
     return Done();
 }
 

@@ -82,6 +82,7 @@ private:
     void find_holes(TreeEntry &entry, int file);
     void read_attributes(TreeEntry &entry, const std::string &path);
     void add_block(std::string &hashes, const char *block);
+    bool names_only() const { return limits_.content_bytes == 0; }
 
     const TreeLimits &limits_;
     KnownBlocks &known_;
@@ -161,6 +162,10 @@ void Dumper::read_contents(TreeEntry &entry, const std::string &path)
     Descriptor file(open(path.c_str(), O_RDONLY | O_NOATIME | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     if (!file)
         return fail_step(entry, "open");
+    if (names_only()) {
+        entry.contents_left_out = true;
+        return;
+    }
     find_holes(entry, file.get());
     const std::uint64_t hash_bytes =
         (entry.size + kTreeBlock - 1) / kTreeBlock * sizeof(std::uint64_t);
@@ -201,7 +206,7 @@ void Dumper::read_attributes(TreeEntry &entry, const std::string &path)
     const char *const end = names_.data() + length;
     for (const char *name = names_.data(); name < end; name += std::strlen(name) + 1) {
         if (entry.attributes.size() == kAttributeLimit) {
-            result_.truncated = true;
+            result_.truncated = result_.truncated || !names_only();
             break;
         }
         const ssize_t size = lgetxattr(path.c_str(), name, buffer_.data(), buffer_.size());

@@ -267,6 +267,33 @@ TEST_F(AgentServer, ATreeThatWasNotAllTriedIsAFailedStep)
     EXPECT_EQ(error_of_trial(), EOVERFLOW);
 }
 
+TEST_F(AgentServer, ATreeThatIsTooDeepIsNotAllTried)
+{
+    JudgeRequest request;
+    request.mount.target = directory_.path();
+    request.usable = true;
+    const auto error_of_trial = [&] {
+        const auto answer = client().judge(request, ample());
+        return answer->steps.back().error_number;
+    };
+    // Contents beyond the dump's limit are no reason not to try every directory.
+    request.limits.content_bytes = 1;
+    ASSERT_TRUE(client().write_whole_file(directory_.path() / "file", "bytes", 0644, ample()));
+    std::filesystem::path deep = directory_.path();
+    for (unsigned level = 0; level < 64; ++level)
+        deep /= "d";
+    std::filesystem::create_directories(deep);
+    for (const bool dump : {true, false}) {
+        request.dump = dump;
+        EXPECT_EQ(error_of_trial(), 0);
+    }
+    std::filesystem::create_directory(deep / "d");
+    for (const bool dump : {true, false}) {
+        request.dump = dump;
+        EXPECT_EQ(error_of_trial(), EOVERFLOW);
+    }
+}
+
 TEST_F(AgentServer, WritesAndReadsFiles)
 {
     const std::string path = directory_.path() / "a/b/file";

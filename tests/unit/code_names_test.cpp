@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Names for code that has no symbols.
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+#include "trace/code_names.h"
+#include "trace/writer.h"
+
+namespace fencepost::trace {
+namespace {
+
+TEST(CodeNames, CodeWithoutSymbolsIsNamedByItsPlaceInTheFile)
+{
+    const TemporaryDirectory directory{testing::TempDir(), "code_names"};
+    const auto path = directory.path() / "trace.db";
+    constexpr std::uint64_t kProcess = 0x5000;
+    {
+        TraceWriter writer = TraceWriter::create(path);
+        writer.put_region({.id = 1, .name = "pmem0", .base = 1 << 20, .size = 4096, .file = "pm"});
+        const auto user = [](SiteId id, std::uint64_t process, std::uint64_t pc,
+                             const char *module) {
+            return Site{.id = id,
+                        .pc = pc,
+                        .privilege = Privilege::user,
+                        .address_space = process,
+                        .module = module};
+        };
+        writer.put_site(user(1, kProcess, 0x7f0000001240, "/lib/libledger.so"));
+        writer.put_site(user(2, kProcess, 0x7f0000001240 + 0x10000, "/lib/libledger.so"));
+        writer.put_site(user(3, kProcess + 0x1000, 0x7f0000001240, "/lib/libledger.so"));
+        writer.put_site(user(4, kProcess, 0x7f0000001240, ""));
+        writer.put_stack_frame({.id = 1,
+                                .pc = 0x7f0000001250,
+                                .privilege = Privilege::user,
+                                .address_space = kProcess,
+                                .module = "/lib/libledger.so"});
+        writer.put_stack_frame({.id = 2, .pc = 0x400100, .privilege = Privilege::user});
+        writer.put_stack({.id = 1, .parent = 0, .frame = 2});
+        writer.put_stack({.id = 2, .parent = 1, .frame = 1});
+        EventBuffer buffer(4);
+        Event note = {.kind = EventKind::marker};
+        note.subkind = static_cast<std::uint8_t>(MarkerKind::note);
+        Marker map;
+        map.text = "map /lib/libledger.so";
+        map.arguments = {0x7f0000001000, 0x2000, 0x8000};
+        map.process = kProcess;
+        buffer.push_marker(note, map);
+        writer.append(buffer);
+        writer.finish(RecordingState::complete, "");
+    }
+    const TraceReader reader(path);
+    CodeNames names(reader);
+    EXPECT_EQ(names.site(1), "libledger.so+0x8240");
+    EXPECT_EQ(names.site(2), "0x7f0000011240") << "not in the mapping";
+    EXPECT_EQ(names.site(3), "0x7f0000001240") << "another process";
+    EXPECT_EQ(names.site(4), "0x7f0000001240") << "of no file";
+    EXPECT_EQ(names.site(5), "unknown code");
+    EXPECT_EQ(names.stack(2), (std::vector<std::string>{"libledger.so+0x8250", "0x400100"}));
+    EXPECT_TRUE(names.stack(0).empty());
+}
+
+} // namespace
+} // namespace fencepost::trace
