@@ -235,18 +235,25 @@ std::string code_of(const test::FindingStore &store)
            (store.operation.empty() ? "" : " (in: " + terminal_text(store.operation) + ")");
 }
 
+// "the store of append+0x8 (in: write a)", or how many it could be.
+std::string stores_of(const std::optional<test::FindingStore> &store, std::size_t sites)
+{
+    return store ? "the store of " + code_of(*store) : fmt::format("one of {} stores", sites);
+}
+
 std::string what_decides(const test::Finding &finding)
 {
+    const std::string absent = stores_of(finding.absent, finding.absent_sites.size());
+    const std::string present = stores_of(finding.present, finding.present_sites.size());
     switch (finding.decides) {
     case test::Decides::order:
-        return fmt::format("without the store of {} while that of {} is there",
-                           code_of(*finding.absent), code_of(*finding.present));
+        return fmt::format("without {} while {} is there", absent, present);
     case test::Decides::absent:
-        return "without the store of " + code_of(*finding.absent);
+        return "without " + absent;
     case test::Decides::present:
-        return "with the store of " + code_of(*finding.present);
+        return "with " + present;
     case test::Decides::neither:
-        return "whatever of the stores in flight is there; the last was that of " +
+        return "whatever is there of the stores in flight; the last was that of " +
                code_of(finding.last);
     case test::Decides::unknown:
         break;

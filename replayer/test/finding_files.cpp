@@ -74,7 +74,9 @@ json to_json(const Finding &finding)
             {"summary", finding.summary},
             {"decides", to_string(finding.decides)},
             {"absent", store(finding.absent)},
+            {"absent_sites", finding.absent_sites.size()},
             {"present", store(finding.present)},
+            {"present_sites", finding.present_sites.size()},
             {"last", store(finding.last)},
             {"state", finding.state},
             {"image", finding.image},
@@ -115,6 +117,9 @@ void update_findings(const fs::path &findings, const std::vector<Finding> &known
         if (!summary.is_object())
             continue;
         summary.update(to_json(finding));
+        for (const char *store : {"absent", "present"})
+            if (summary[store].is_null() && summary["stacks"].is_object())
+                summary["stacks"][store] = json::array();
         write_file(path, summary.dump(2, ' ', false, kReplace) + "\n");
     }
     std::error_code error;

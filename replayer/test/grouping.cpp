@@ -25,6 +25,9 @@ std::string key_of(const oracle::Evidence &evidence)
 
 using Sites = std::vector<trace::SiteId>;
 
+// So many images are tried to be explained before those with the same summary go without.
+constexpr std::uint64_t kMostUnexplained = 3;
+
 bool has(const Sites &sites, trace::SiteId site)
 {
     return std::find(sites.begin(), sites.end(), site) != sites.end();
@@ -36,34 +39,29 @@ bool has_site(const std::vector<InFlightStore> &stores, trace::SiteId site)
                        [&](const InFlightStore &store) { return store.site == site; });
 }
 
-bool has_one_of(const std::vector<InFlightStore> &stores, const Sites &sites)
+// A store that was executed and is no longer in flight is guaranteed, and so there.
+bool is_there(const Explanation &explanation, const std::optional<FindingStore> &store)
 {
-    return std::any_of(stores.begin(), stores.end(),
-                       [&](const InFlightStore &store) { return has(sites, store.site); });
+    return store && (has_site(explanation.present, store->site) ||
+                     !has_site(explanation.missing, store->site));
 }
 
-// A store that is no longer in flight is guaranteed, and so there.
-bool one_is_there(const Explanation &explanation, const Sites &sites)
+// As far as can be told without tests.
+bool is_like(const Finding &finding, const Explanation &explanation)
 {
-    return std::any_of(sites.begin(), sites.end(), [&](trace::SiteId site) {
-        return has_site(explanation.present, site) || !has_site(explanation.missing, site);
-    });
-}
-
-bool fits(const Finding &finding, const Explanation &explanation)
-{
-    if (finding.decides == Decides::unknown)
-        return true;
-    if (finding.absent_sites.empty())
-        return has_one_of(explanation.present, finding.present_sites);
-    return has_one_of(explanation.missing, finding.absent_sites) &&
-           (finding.present_sites.empty() || one_is_there(explanation, finding.present_sites));
-}
-
-void add(Sites &sites, const std::optional<InFlightStore> &store)
-{
-    if (store && !has(sites, store->site))
-        sites.push_back(store->site);
+    switch (finding.decides) {
+    case Decides::order:
+    case Decides::absent:
+    case Decides::present:
+        return (!finding.absent || has_site(explanation.missing, finding.absent->site)) &&
+               (!finding.present || has_site(explanation.present, finding.present->site)) &&
+               (finding.absent || finding.present);
+    case Decides::neither:
+        return false; // two tests tell
+    case Decides::unknown:
+        return finding.images >= kMostUnexplained;
+    }
+    return false;
 }
 
 bool same_site(const std::optional<FindingStore> &known, const std::optional<InFlightStore> &store)
@@ -71,29 +69,52 @@ bool same_site(const std::optional<FindingStore> &known, const std::optional<InF
     return known && store && known->site == store->site;
 }
 
-// If both fail for the same reason: true, and the finding is about what they have in common.
+// One more store that decides. `holds`: that there is none says nothing against the known one.
+void add(std::optional<FindingStore> &common, Sites &sites,
+         const std::optional<InFlightStore> &store, bool holds)
+{
+    if (sites.empty() || (!store && holds))
+        return; // it is not about such a store
+    if (!store)
+        sites.clear();
+    else if (!has(sites, store->site))
+        sites.push_back(store->site);
+    if (!same_site(common, store))
+        common.reset();
+}
+
+// Whether both fail for the same reason; what differs is no longer the finding's.
 bool join(Finding &finding, const guest::DecidingStores &decided, const Explanation &explanation)
 {
+    // What decided by its presence may be guaranteed by now. Then it decides no more.
+    const bool present_holds = is_there(explanation, finding.present);
     if (!decided.absent && !decided.present)
-        // What decided by its presence may be guaranteed by now, and then nothing decides any more.
         return finding.decides == Decides::neither ||
-               (finding.decides == Decides::present && finding.absent_sites.empty() &&
-                one_is_there(explanation, finding.present_sites));
-    const bool known = (decided.absent && has(finding.absent_sites, decided.absent->site)) ||
-                       (decided.present && has(finding.present_sites, decided.present->site));
-    if (!known)
+               (finding.decides == Decides::present && present_holds);
+    const bool goes_on = !decided.present && present_holds && decided.absent &&
+                         has(finding.absent_sites, decided.absent->site);
+    if (!same_site(finding.absent, decided.absent) &&
+        !same_site(finding.present, decided.present) && !goes_on)
         return false;
-    add(finding.absent_sites, decided.absent);
-    add(finding.present_sites, decided.present);
-    const bool same_absent = same_site(finding.absent, decided.absent);
-    const bool same_present = same_site(finding.present, decided.present);
-    if (same_absent && !same_present)
-        finding.present.reset();
-    if (same_present && !same_absent)
-        finding.absent.reset();
+    add(finding.absent, finding.absent_sites, decided.absent, false);
+    add(finding.present, finding.present_sites, decided.present, present_holds);
     finding.decides =
-        with_stores(finding.decides, finding.absent.has_value(), finding.present.has_value());
+        with_stores(finding.decides, !finding.absent_sites.empty(), !finding.present_sites.empty());
     return true;
+}
+
+void set_stores(Finding &finding, const std::optional<guest::DecidingStores> &decided)
+{
+    if (decided && decided->absent) {
+        finding.absent = {.site = decided->absent->site};
+        finding.absent_sites = {decided->absent->site};
+    }
+    if (decided && decided->present) {
+        finding.present = {.site = decided->present->site};
+        finding.present_sites = {decided->present->site};
+    }
+    finding.decides = with_stores(decided ? Decides::neither : Decides::unknown,
+                                  finding.absent.has_value(), finding.present.has_value());
 }
 
 } // namespace
@@ -104,13 +125,16 @@ Grouping::Grouping(const std::vector<Finding> &known)
         known_[key_of(finding)].push_back(finding);
 }
 
-bool Grouping::explains(const oracle::Evidence &evidence, const Explanation &explanation) const
+std::string Grouping::explained_by(const oracle::Evidence &evidence,
+                                   const Explanation &explanation) const
 {
     const std::lock_guard guard(mutex_);
     const auto same = known_.find(key_of(evidence));
-    return same != known_.end() &&
-           std::any_of(same->second.begin(), same->second.end(),
-                       [&](const Finding &finding) { return fits(finding, explanation); });
+    if (same != known_.end())
+        for (const Finding &finding : same->second)
+            if (is_like(finding, explanation))
+                return finding.id;
+    return "";
 }
 
 Grouping::Placed Grouping::place(const oracle::Evidence &evidence, const Explanation &explanation)
@@ -118,33 +142,34 @@ Grouping::Placed Grouping::place(const oracle::Evidence &evidence, const Explana
     const std::lock_guard guard(mutex_);
     std::vector<Finding> &same = known_[key_of(evidence)];
     const auto &decided = explanation.decided;
-    auto found = std::find_if(same.begin(), same.end(), [&](Finding &known) {
-        return decided ? join(known, *decided, explanation) : fits(known, explanation);
-    });
+    const auto find = [&](auto &&matches) {
+        return std::find_if(same.begin(), same.end(), matches);
+    };
+    auto found = decided ? find([&](Finding &known) { return join(known, *decided, explanation); })
+                         : find([&](const Finding &known) { return known.id == explanation.like; });
     // What could not be found out is no reason for one finding more.
-    if (found == same.end() && !decided && !same.empty())
+    if (found == same.end() && !decided)
         found = same.begin();
-    if (found != same.end())
-        return {*found, false};
-    Finding finding = {.verdict = to_string(evidence.verdict),
-                       .oracle = evidence.oracle,
-                       .summary = evidence.summary};
-    if (decided && decided->absent)
-        finding.absent = {.site = decided->absent->site};
-    if (decided && decided->present)
-        finding.present = {.site = decided->present->site};
-    if (finding.absent)
-        finding.absent_sites = {finding.absent->site};
-    if (finding.present)
-        finding.present_sites = {finding.present->site};
-    finding.decides = with_stores(decided ? Decides::neither : Decides::unknown,
-                                  finding.absent.has_value(), finding.present.has_value());
-    // Not from the sites, of which one may yet turn out to be another's: the same in every run in
-    // which the same thing is wrong.
-    finding.id =
-        Digest().add(key_of(evidence)).add(std::to_string(same.size())).hex().substr(0, 12);
-    same.push_back(finding);
-    return {finding, true};
+    bool shows = false;
+    if (found == same.end()) {
+        found = find([](const Finding &known) { return known.decides == Decides::unknown; });
+        shows = true;
+    }
+    if (found == same.end()) {
+        // Not from the sites, of which one may yet turn out to be another's: mostly the same in
+        // every run in which the same thing is wrong.
+        const std::string id =
+            Digest().add(key_of(evidence)).add(std::to_string(same.size())).hex().substr(0, 12);
+        same.push_back({.id = id,
+                        .verdict = to_string(evidence.verdict),
+                        .oracle = evidence.oracle,
+                        .summary = evidence.summary});
+        found = same.end() - 1;
+    }
+    if (shows)
+        set_stores(*found, decided);
+    ++found->images;
+    return {*found, shows};
 }
 
 } // namespace fencepost::test

@@ -12,23 +12,25 @@
 
 namespace fencepost::test {
 
-// Failing images with the same evidence are one finding if the same site decides: that of the store
-// whose absence makes them fail, or that of the store whose presence does; and so are those that
-// have a site in common with one of them. A flag that is there too early fails without any part of
-// its record: one finding about the flag.
+// Failing images with the same evidence are one finding if the same site decides all of them: that
+// of the store whose absence makes them fail, or that of the store whose presence does. A flag that
+// is there too early fails without any part of its record: one finding about the flag.
 class Grouping {
 public:
     // Known ones first, so that a resumed test goes on with them.
     explicit Grouping(const std::vector<Finding> &known);
 
-    // Whether a known finding has this failure, as far as can be told without tests: the image
-    // lacks a store of the site that decides by its absence, and has one of the other. From any
-    // thread.
-    bool explains(const oracle::Evidence &evidence, const guest::Explanation &explanation) const;
+    // The finding that has this failure, as far as can be told without tests: the image lacks a
+    // store of the site that decides by its absence, and has one of the other in flight. Empty:
+    // none. From any thread.
+    std::string explained_by(const oracle::Evidence &evidence,
+                             const guest::Explanation &explanation) const;
 
     struct Placed {
-        Finding finding; // with all but names, operations, state and image where it is new
-        bool is_new = false;
+        Finding finding;
+        // This image is the one that shows it: it is new, or was not explained before. Names,
+        // operations, state and image are then to be set.
+        bool shows = false;
     };
     Placed place(const oracle::Evidence &evidence, const guest::Explanation &explanation);
 

@@ -191,33 +191,44 @@ void Results::put_outcome(const guest::Outcome &outcome, std::string_view findin
 
 void Results::put_finding(const Finding &finding)
 {
+    // Texts are borrowed until the row is written.
+    const std::string absent_sites = nlohmann::json(finding.absent_sites).dump();
+    const std::string present_sites = nlohmann::json(finding.present_sites).dump();
     Statement row(database_.get(),
                   "INSERT INTO finding VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, "
-                  "?13, ?14, ?15, ?16, ?17, ?18, ?19, 1)");
+                  "?13, ?14, ?15, ?16, ?17, ?18, ?19, 1) ON CONFLICT (id) DO UPDATE SET "
+                  "images = images + 1, decides = ?6, absent_site = ?7, absent_name = ?8, "
+                  "absent_operation = ?9, absent_sites = ?10, present_site = ?11, "
+                  "present_name = ?12, present_operation = ?13, present_sites = ?14, "
+                  "last_site = ?15, last_name = ?16, last_operation = ?17, image = ?18, "
+                  "state = ?19");
     row.bind(1, std::string_view(finding.id))
         .bind(2, std::string_view(finding.severity))
         .bind(3, std::string_view(finding.verdict))
         .bind(4, std::string_view(finding.oracle))
         .bind(5, std::string_view(finding.summary))
         .bind(6, std::string_view(to_string(finding.decides)))
-        .bind(10, std::string_view(nlohmann::json(finding.absent_sites).dump()))
-        .bind(14, std::string_view(nlohmann::json(finding.present_sites).dump()))
+        .bind(10, std::string_view(absent_sites))
+        .bind(14, std::string_view(present_sites))
         .bind(18, finding.image)
         .bind(19, std::string_view(finding.state));
-    const auto bind = [&](int column, const std::optional<FindingStore> &store) {
-        if (store)
-            row.bind(column, std::uint64_t{store->site})
-                .bind(column + 1, std::string_view(store->name))
-                .bind(column + 2, std::string_view(store->operation));
+    const auto bind = [&](int column, const FindingStore &store) {
+        row.bind(column, std::uint64_t{store.site})
+            .bind(column + 1, std::string_view(store.name))
+            .bind(column + 2, std::string_view(store.operation));
     };
-    bind(7, finding.absent);
-    bind(11, finding.present);
+    if (finding.absent)
+        bind(7, *finding.absent);
+    if (finding.present)
+        bind(11, *finding.present);
     bind(15, finding.last);
     row.run();
 }
 
 void Results::add_to_finding(const Finding &finding)
 {
+    const std::string absent_sites = nlohmann::json(finding.absent_sites).dump();
+    const std::string present_sites = nlohmann::json(finding.present_sites).dump();
     Statement(database_.get(),
               "UPDATE finding SET images = images + 1, decides = ?2, "
               "absent_site = iif(?3, absent_site, NULL), absent_name = iif(?3, absent_name, NULL), "
@@ -230,8 +241,8 @@ void Results::add_to_finding(const Finding &finding)
         .bind(2, std::string_view(to_string(finding.decides)))
         .bind(3, std::int64_t{finding.absent.has_value()})
         .bind(4, std::int64_t{finding.present.has_value()})
-        .bind(5, std::string_view(nlohmann::json(finding.absent_sites).dump()))
-        .bind(6, std::string_view(nlohmann::json(finding.present_sites).dump()))
+        .bind(5, std::string_view(absent_sites))
+        .bind(6, std::string_view(present_sites))
         .run();
 }
 
@@ -287,8 +298,8 @@ std::vector<Finding> Results::findings()
                          .state = std::string(rows.text(7)),
                          .images = rows.number(8)});
         Finding &finding = found.back();
-        finding.decides =
-            with_stores(finding.decides, finding.absent.has_value(), finding.present.has_value());
+        finding.decides = with_stores(finding.decides, !finding.absent_sites.empty(),
+                                      !finding.present_sites.empty());
     }
     return found;
 }

@@ -40,14 +40,14 @@ struct SessionEnd {
 // What makes the images of a finding fail.
 enum class Decides {
     order,   // one store is missing while another is there
-    absent,  // a store is missing
-    present, // a store is there
+    absent,  // a store is missing, whatever else of what is in flight is there
+    present, // a store is there, likewise
     neither, // nothing that is in flight: what is guaranteed is wrong
     unknown, // it was not found out
 };
 
 const char *to_string(Decides decides);
-// What decides if these stores are known, and if neither is.
+// What decides, if there are such stores; `neither`: if there are none.
 Decides with_stores(Decides neither, bool absent, bool present);
 
 // A store of a finding, as the image that shows it has it.
@@ -64,10 +64,10 @@ struct Finding {
     std::string oracle = {};
     std::string summary = {};
     Decides decides = Decides::unknown;
-    // What decides all images of it that were asked about, as far as there is such a store.
+    // The stores that decide; of several sites: nothing, and `_sites` has them. With `order` at
+    // least one of the two is the same for all images.
     std::optional<FindingStore> absent = {};
     std::optional<FindingStore> present = {};
-    // What decides some of them.
     std::vector<trace::SiteId> absent_sites = {};
     std::vector<trace::SiteId> present_sites = {};
     FindingStore last = {}; // the latest before the power failure
@@ -95,8 +95,9 @@ public:
 
     // `finding`: empty for a pass and an infra_error.
     void put_outcome(const guest::Outcome &outcome, std::string_view finding);
+    // A new one, or one that this image is the first to explain.
     void put_finding(const Finding &finding);
-    // One more image of a known one, which may change what decides.
+    // One more image of a known one, which may leave less that decides.
     void add_to_finding(const Finding &finding);
     void commit();
 

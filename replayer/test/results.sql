@@ -68,24 +68,24 @@ CREATE TABLE evidence (
 
 -- Failing images with the same evidence of which the same site decides.
 CREATE TABLE finding (
-    id TEXT PRIMARY KEY,        -- the same for the same finding in another run; the directory below findings/
+    id TEXT PRIMARY KEY,        -- the directory below findings/; the same in another run, but findings with the same summary may change places
     severity TEXT NOT NULL,     -- bug; warning: each of its states relies on an incidental locked instruction
     verdict TEXT NOT NULL,      -- of its images
     oracle TEXT NOT NULL,       -- that said so
     summary TEXT NOT NULL,      -- what is wrong
     decides TEXT NOT NULL,      -- absent: a store is missing; present: one is there; order: both; neither: nothing that is in flight; unknown: not found out
-    absent_site INTEGER,        -- of the trace: that of the store without which it fails and with which it would not
+    absent_site INTEGER,        -- of the trace: that of the store without which its images fail and with which they would not; NULL: not the same for all
     absent_name TEXT,           -- function, offset and line as far as known
     absent_operation TEXT,      -- of the workload, in which that store of `image` was executed; empty: none
-    absent_sites TEXT NOT NULL, -- JSON: likewise, all that some of its images fail without
-    present_site INTEGER,       -- likewise, of the store with which it fails and without which it would not
+    absent_sites TEXT NOT NULL, -- JSON: all such sites, of the images that were asked about
+    present_site INTEGER,       -- likewise, of the store with which they fail and without which they would not
     present_name TEXT,          -- likewise
     present_operation TEXT,     -- likewise
-    present_sites TEXT NOT NULL, -- JSON: likewise, all that some of its images fail with
+    present_sites TEXT NOT NULL, -- likewise
     last_site INTEGER NOT NULL, -- of the latest store before the power failure
     last_name TEXT NOT NULL,    -- likewise
     last_operation TEXT NOT NULL, -- likewise
-    image INTEGER NOT NULL,     -- the first one
+    image INTEGER NOT NULL,     -- the one that shows it: the first that was explained, or the first
     state TEXT NOT NULL,        -- its first origin
     images INTEGER NOT NULL     -- how many
 );

@@ -3,6 +3,8 @@
 // theirs.
 #include "replayer/test/test_run.h"
 
+#include <algorithm>
+#include <atomic>
 #include <set>
 #include <unordered_map>
 
@@ -101,6 +103,11 @@ public:
 private:
     void collect();
     guest::WorkerPlan with_grouping(guest::WorkerPlan plan);
+    bool time_is_over() const
+    {
+        return options_.duration &&
+               watch_.seconds() >= static_cast<double>(options_.duration->count());
+    }
     image::StateStores stores_of(const states::State &state);
     void settle(const guest::Outcome &outcome);
     std::string file_finding(const guest::Outcome &outcome, const Pending &pending);
@@ -136,6 +143,7 @@ private:
     TestReport report_;
     Stopwatch watch_;
     Stopwatch since_commit_;
+    std::atomic<bool> stopping_ = false;
     guest::WorkerPlan plan_;
     guest::WorkerPool pool_; // last: its threads use the rest
 };
@@ -150,10 +158,11 @@ bool TestWalk::wants_confirmation(const image::Hash128 &identity) const
 
 guest::WorkerPlan TestWalk::with_grouping(guest::WorkerPlan plan)
 {
-    plan.is_explained = [this](const oracle::Evidence &failure,
+    plan.explained_by = [this](const oracle::Evidence &failure,
                                const guest::Explanation &explanation) {
-        return grouping_.explains(failure, explanation);
+        return grouping_.explained_by(failure, explanation);
     };
+    plan.may_probe = [this] { return !stopping_ && !time_is_over(); };
     return plan;
 }
 
@@ -186,7 +195,7 @@ bool TestWalk::state(const states::State &state)
         if (since_commit_.seconds() >= kSecondsPerCommit)
             collect();
     }
-    if (options_.duration && watch_.seconds() >= static_cast<double>(options_.duration->count())) {
+    if (time_is_over()) {
         report_.stop = TestStop::time;
         return false;
     }
@@ -217,7 +226,10 @@ bool TestWalk::state(const states::State &state)
 
 void TestWalk::collect()
 {
-    for (const guest::Outcome &outcome : pool_.take_finished())
+    std::vector<guest::Outcome> finished = pool_.take_finished();
+    std::sort(finished.begin(), finished.end(),
+              [](const guest::Outcome &a, const guest::Outcome &b) { return a.image < b.image; });
+    for (const guest::Outcome &outcome : finished)
         settle(outcome);
     if (since_commit_.seconds() >= kSecondsPerCommit) {
         results_.commit();
@@ -257,15 +269,15 @@ void TestWalk::settle(const guest::Outcome &outcome)
 
 std::string TestWalk::file_finding(const guest::Outcome &outcome, const Pending &pending)
 {
-    auto [finding, is_new] =
+    auto [finding, shows] =
         grouping_.place(deciding_evidence(outcome.judgement), outcome.explanation);
     if (pending.architectural)
         bugs_.insert(finding.id);
-    if (!is_new) {
+    if (!shows) {
         results_.add_to_finding(finding);
         return finding.id;
     }
-    ++findings_;
+    findings_ += finding.images == 1;
     FindingStacks stacks;
     const auto describe = [&](const image::InFlightStore &store, std::vector<std::string> &stack) {
         stack = names_.stack(store.stack);
@@ -301,6 +313,7 @@ void TestWalk::finish()
 
 void TestWalk::stop()
 {
+    stopping_ = true;
     pool_.stop();
     report_.seconds = watch_.seconds();
     collect();

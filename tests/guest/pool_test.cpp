@@ -126,7 +126,31 @@ protected:
         made.content.step = step;
         made.content.in_flight.push_back({.line = line_of(10 + i % 3)});
         std::memcpy(made.content.in_flight.back().bytes.data(), &i, sizeof i);
+        if (knows_stores_)
+            made.stores = stores(i);
         return made;
+    }
+    // Two were in flight when power failed: the first is missing, the second is what the image has.
+    image::StateStores stores(std::uint64_t i) const
+    {
+        model::InFlight in_flight(model::Order::units);
+        in_flight.add(line_of(kMissingSlot), {.value = 77, .seq = 1, .site = 1, .size = 8});
+        in_flight.add(line_of(10 + i % 3), {.value = i, .seq = 2, .site = 2, .size = 8});
+        states::ItemTable items;
+        items.build(in_flight, states::Grouping::off);
+        return {std::make_shared<image::InFlightStores>(items), {false, true}};
+    }
+    // Whether image i, or one like it, has the second and lacks the first.
+    bool is_out_of_order(const Subject &subject, std::uint64_t i) const
+    {
+        const std::string bytes = read_file(subject.pm_files[0]);
+        const auto value = [&](std::uint64_t slot) {
+            std::uint64_t found = 0;
+            std::memcpy(&found, bytes.data() + (line_of(slot) - first_line_) * 64, sizeof found);
+            return found;
+        };
+        EXPECT_TRUE(value(kMissingSlot) == 0 || value(kMissingSlot) == 77);
+        return value(10 + i % 3) == i && value(kMissingSlot) == 0;
     }
     // The file of image i, which was the i-th, from 1.
     std::string expected(std::uint64_t i)
@@ -174,8 +198,11 @@ protected:
     World world_;
     ScriptedJudge judge_;
     WorkerCounts counts_;
+    bool knows_stores_ = false;
 
 private:
+    static constexpr std::uint64_t kMissingSlot = 14;
+
     std::uint64_t line_of(std::uint64_t slot) const
     {
         return first_line_ + (bytes_.size() - 65536 + slot * 4096) / 64;
@@ -396,6 +423,60 @@ TEST_F(PoolTest, TroubleOfTheMachineStopsThePoolWithItsWords)
         FAIL() << "nothing stopped it";
     } catch (const Error &error) {
         EXPECT_STREQ(error.what(), "the disk is full");
+    }
+}
+
+Judgement wrong(const std::string &summary)
+{
+    Judgement said;
+    said.verdict = Verdict::inconsistent;
+    said.evidence.push_back({"test", Verdict::inconsistent, summary, {}});
+    return said;
+}
+
+// Whatever happens to the guest that is asked why: the verdict stays, and the next image is what it
+// should be.
+TEST_F(PoolTest, FailuresAreExplainedByImagesLikeThem)
+{
+    knows_stores_ = true;
+    const auto judge = [this](const Subject &subject, std::uint64_t i) {
+        const bool fails = is_out_of_order(subject, i);
+        ScriptedJudge::use_file_system(subject);
+        return fails ? wrong("out of order") : Judgement{};
+    };
+    constexpr unsigned kFirstProbe = 3; // after the warm guest and the fresh one
+    for (std::uint64_t i = 1; i <= 7; ++i)
+        judge_.on(i, [=](const Subject &subject, unsigned times) -> Judgement {
+            if (i == 3 && times == kFirstProbe)
+                kill_machine(subject);
+            if (i == 4 && times == kFirstProbe)
+                fail(ErrorKind::io, "the disk is full");
+            if (i == 5 && times == kFirstProbe) {
+                Judgement spent = judge(subject, i);
+                spent.guest_spent = true;
+                return spent;
+            }
+            if (i == 6 && times == kFirstProbe - 1)
+                return wrong("something else");
+            return judge(subject, i);
+        });
+    for (std::uint64_t i = 8; i <= 10; ++i)
+        judge_.on(i, [=, this](const Subject &subject, unsigned) {
+            EXPECT_TRUE(read_file(subject.pm_files[0]) == expected(i)) << "image " << i;
+            return ScriptedJudge::use_file_system(subject);
+        });
+    for (const auto &[image, outcome] : test(10)) {
+        const auto &decided = outcome.explanation.decided;
+        EXPECT_STREQ(to_string(outcome.judgement.verdict), image < 8 ? "inconsistent" : "pass");
+        EXPECT_FALSE(outcome.disagreed);
+        EXPECT_EQ(decided.has_value(), image < 8 && image != 3 && image != 4 && image != 6)
+            << image;
+        if (!decided)
+            continue;
+        ASSERT_TRUE(decided->absent && decided->present) << image;
+        EXPECT_EQ(decided->absent->site, 1u);
+        EXPECT_EQ(decided->present->site, 2u);
+        EXPECT_EQ(outcome.probes, 2u);
     }
 }
 

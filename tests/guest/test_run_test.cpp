@@ -340,8 +340,10 @@ TEST(TestRun, WhatDecidesIsFoundByTests)
     EXPECT_GT(report.probes, 0u);
     // Images lack the head, the tail or both; the flag is what they have in common.
     const Finding &first = report.findings[0];
-    EXPECT_EQ(first.decides, Decides::present);
+    EXPECT_EQ(first.decides, Decides::order);
     EXPECT_GE(first.images, 3u);
+    EXPECT_FALSE(first.absent);
+    EXPECT_EQ(first.absent_sites.size(), 2u);
     ASSERT_TRUE(first.present);
     EXPECT_EQ(first.present->operation, "store m 4096 \"valid\"");
     const Finding &second = report.findings[1];
@@ -355,6 +357,8 @@ TEST(TestRun, WhatDecidesIsFoundByTests)
             read_file(two_flags.files().findings() / finding.id / "summary.json"));
         EXPECT_FALSE(summary.at("stacks").at("last").empty());
         EXPECT_EQ(summary.at("decides"), to_string(finding.decides));
+        EXPECT_EQ(summary.at("last").at("site"), finding.last.name);
+        EXPECT_EQ(summary.at("stacks").at("absent").empty(), !finding.absent);
     }
 
     // In fresh guests only.

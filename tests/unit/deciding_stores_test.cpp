@@ -160,6 +160,7 @@ TEST_F(DecidingStoresTest, PartsMakeTheImagesOfTheirStates)
         5)
         .write(path(), 20000);
     std::uint64_t in_runs = 0;
+    std::uint64_t probes = 0;
     std::uint64_t states = 0;
     walk({.strategies = states::parse_strategies("none-all,random:3")},
          [&](const State &state, StateImages &images) {
@@ -168,6 +169,15 @@ TEST_F(DecidingStoresTest, PartsMakeTheImagesOfTheirStates)
              std::vector<unsigned> parts(stores.in_flight->stores().size());
              for (const image::InFlightPart &part : stores.in_flight->parts())
                  in_runs += ++parts[part.store] == 16;
+             // A run is whole or not there in every probe, as it is in every state.
+             find_deciding_stores(stores, [&](const PartChoice &probe) {
+                 std::vector<unsigned> there(parts.size());
+                 for (std::size_t i = 0; i < probe.size(); ++i)
+                     there[stores.in_flight->parts()[i].store] += probe[i];
+                 for (std::size_t i = 0; i < parts.size(); ++i)
+                     EXPECT_TRUE(parts[i] < 16 || there[i] == 0 || there[i] == parts[i]);
+                 return std::optional(++probes % 3 == 0);
+             });
              EXPECT_TRUE(std::is_sorted(
                  stores.in_flight->stores().begin(), stores.in_flight->stores().end(),
                  [](const InFlightStore &a, const InFlightStore &b) { return a.seq < b.seq; }));
@@ -178,13 +188,15 @@ TEST_F(DecidingStoresTest, PartsMakeTheImagesOfTheirStates)
     EXPECT_GT(in_runs, 10u) << "the trace has no runs";
 }
 
-// A record (events 0, 1, 2), a flag that says that it is there (3) and something else (4).
+// A record (events 0, 1, 2), a flag that says that it is there (3), something else (4), and
+// something in a line that was written before (5).
 constexpr const char *kRecordAndFlag = R"(
 store pmem0+0x40 8 = 1 @head
 store pmem0+0x80 8 = 2 @middle
 store pmem0+0xc0 8 = 3 @tail
 store pmem0+0x100 8 = 4 @flag
 store pmem0+0x140 8 = 5 @other
+store pmem0+0x48 8 = 6 @late
 )";
 
 // Whether the parts hold the store of that event.
@@ -223,6 +235,11 @@ TEST_F(DecidingStoresTest, AreThoseThatMakeTheDifference)
          [](const auto &has) { return has(1) && has(4); },
          {},
          4},
+        {"two, the later in a line from before",
+         "a",
+         [](const auto &has) { return has(4) && has(5); },
+         {},
+         5},
         {"wrong before", "n+2.1", [](const auto &) { return true; }, {}, {}},
     };
     for (const Case &each : cases) {

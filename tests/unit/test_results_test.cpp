@@ -170,32 +170,43 @@ TEST_F(ResultsTest, AFindingKeepsWhatItsImagesHaveInCommon)
     results.begin_session({});
     Finding finding = {.id = "f",
                        .decides = Decides::order,
-                       .absent = FindingStore{3, "append+0x4", "write a"},
-                       .present = FindingStore{4, "commit", ""},
+                       .absent = FindingStore{3, "append_a_record+0x4", "write a/very/long/name"},
+                       .present = FindingStore{4, "commit_the_whole_record", ""},
                        .absent_sites = {3},
                        .present_sites = {4},
-                       .last = {5, "other", "fsync a"},
+                       .last = {5, "something_else_entirely", "fsync another/long/name"},
                        .image = results.see({1, 1}, 0).number};
     results.put_finding(finding);
     Finding kept = results.findings().at(0);
     EXPECT_EQ(kept.decides, Decides::order);
-    EXPECT_EQ(kept.absent->name, "append+0x4");
-    EXPECT_EQ(kept.absent->operation, "write a");
+    EXPECT_EQ(kept.absent->name, "append_a_record+0x4");
+    EXPECT_EQ(kept.absent->operation, "write a/very/long/name");
     EXPECT_EQ(kept.present->site, 4u);
-    EXPECT_EQ(kept.last.operation, "fsync a");
+    EXPECT_EQ(kept.present->operation, "");
+    EXPECT_EQ(kept.last.name, "something_else_entirely");
+    EXPECT_EQ(kept.last.operation, "fsync another/long/name");
+    EXPECT_EQ(kept.absent_sites, std::vector<trace::SiteId>{3});
+    EXPECT_EQ(kept.present_sites, std::vector<trace::SiteId>{4});
     EXPECT_EQ(kept.images, 1u);
 
-    finding.decides = Decides::present;
     finding.absent.reset();
     finding.absent_sites = {3, 6};
     results.add_to_finding(finding);
     kept = results.findings().at(0);
-    EXPECT_EQ(kept.decides, Decides::present);
+    EXPECT_EQ(kept.decides, Decides::order);
     EXPECT_FALSE(kept.absent);
-    EXPECT_EQ(kept.present->name, "commit");
+    EXPECT_EQ(kept.present->name, "commit_the_whole_record");
     EXPECT_EQ(kept.absent_sites, (std::vector<trace::SiteId>{3, 6}));
     EXPECT_EQ(kept.present_sites, std::vector<trace::SiteId>{4});
     EXPECT_EQ(kept.images, 2u);
+
+    // An image that shows it better.
+    finding.state = "another";
+    results.put_finding(finding);
+    kept = results.findings().at(0);
+    EXPECT_EQ(kept.state, "another");
+    EXPECT_EQ(kept.last.operation, "fsync another/long/name");
+    EXPECT_EQ(kept.images, 3u);
 }
 
 // Files may be anybody's: what decides is what is there.
@@ -204,11 +215,12 @@ TEST_F(ResultsTest, AFindingThatLacksItsStoresIsUnknown)
     {
         Results results = open();
         results.begin_session({});
-        results.put_finding({.id = "f", .absent = FindingStore{3, "append", ""}});
+        results.put_finding({.id = "f", .decides = Decides::absent, .absent_sites = {3}});
+        EXPECT_EQ(results.findings().at(0).decides, Decides::absent);
         results.commit();
     }
     trace::Database(path(), SQLITE_OPEN_READWRITE)
-        .execute("UPDATE finding SET decides = 'order', absent_site = NULL");
+        .execute("UPDATE finding SET decides = 'order', absent_sites = '[x'");
     EXPECT_EQ(open().findings().at(0).decides, Decides::unknown);
 }
 
@@ -247,40 +259,73 @@ protected:
     {
         return grouping_.place(evidence(summary), explanation).finding;
     }
-    bool explains(const Explanation &explanation, const std::string &summary = "wrong")
+    std::string like(const Explanation &explanation, const std::string &summary = "wrong")
     {
-        return grouping_.explains(evidence(summary), explanation);
+        return grouping_.explained_by(evidence(summary), explanation);
     }
 
     Grouping grouping_{{}};
 };
 
-TEST_F(GroupingTest, AFindingIsWhatOneSiteDecides)
+TEST_F(GroupingTest, AFlagWithoutPartsOfItsRecordIsOneFinding)
 {
     const Finding first = place(tested(4, 9));
     EXPECT_EQ(first.decides, Decides::order);
     EXPECT_EQ(first.absent->site, 4u);
     EXPECT_EQ(first.present->site, 9u);
-    EXPECT_EQ(place(tested(4, 9)).id, first.id);
-    const Finding narrowed = place(tested(5, 9));
-    EXPECT_EQ(narrowed.id, first.id) << "the same flag without another part of the record";
-    EXPECT_EQ(narrowed.decides, Decides::present);
-    EXPECT_FALSE(narrowed.absent);
-    EXPECT_EQ(place(tested(5, 0)).id, first.id) << "the flag is guaranteed by now";
-    EXPECT_EQ(place(tested(5, 0)).present->site, 9u);
-    EXPECT_NE(place(tested(6, 8)).id, first.id);
+    EXPECT_EQ(place(tested(4, 9)).absent->site, 4u);
+    const Finding other_part = place(tested(5, 9));
+    EXPECT_EQ(other_part.id, first.id);
+    EXPECT_EQ(other_part.decides, Decides::order);
+    EXPECT_FALSE(other_part.absent) << "it is not the same for all";
+    EXPECT_EQ(other_part.absent_sites, (std::vector<trace::SiteId>{4, 5}));
+    EXPECT_EQ(other_part.present->site, 9u);
+    const Finding guaranteed = place(tested(5, 0));
+    EXPECT_EQ(guaranteed.id, first.id) << "the flag is guaranteed by now";
+    EXPECT_EQ(guaranteed.present->site, 9u);
+    EXPECT_EQ(guaranteed.images, 4u);
+
+    EXPECT_NE(place(tested(5, 0, guess({5, 9}, {}))).id, first.id) << "the flag is not there";
+    EXPECT_NE(place(tested(5, 8)).id, first.id) << "another flag";
     EXPECT_NE(place(tested(9, 4)).id, first.id) << "absent is not present";
     EXPECT_NE(place(tested(4, 9), "other").id, first.id) << "another thing is wrong";
 }
 
-TEST_F(GroupingTest, WhatIsMissingCanBeWhatTheyHaveInCommon)
+TEST_F(GroupingTest, ALogThatIsMissingWithSeveralStoresIsOneFinding)
 {
     const Finding first = place(tested(4, 9));
-    const Finding narrowed = place(tested(4, 8));
-    EXPECT_EQ(narrowed.id, first.id);
-    EXPECT_EQ(narrowed.decides, Decides::absent);
-    EXPECT_EQ(place(tested(4, 0)).id, first.id);
+    const Finding other_store = place(tested(4, 8));
+    EXPECT_EQ(other_store.id, first.id);
+    EXPECT_EQ(other_store.decides, Decides::order);
+    EXPECT_EQ(other_store.absent->site, 4u);
+    EXPECT_FALSE(other_store.present);
+    EXPECT_NE(place(tested(5, 9)).id, first.id) << "9 does not decide all of them";
     EXPECT_NE(place(tested(5, 0)).id, first.id);
+    const Finding alone = place(tested(4, 0));
+    EXPECT_EQ(alone.id, first.id);
+    EXPECT_EQ(alone.decides, Decides::absent);
+    EXPECT_EQ(place(tested(4, 7)).decides, Decides::absent)
+        << "it is needed without the others too";
+}
+
+TEST_F(GroupingTest, WhatAnImageRefutesDecidesNoMore)
+{
+    const Finding first = place(tested(4, 9));
+    const Finding refuted = place(tested(4, 0, guess({4, 9}, {})));
+    EXPECT_EQ(refuted.id, first.id);
+    EXPECT_EQ(refuted.decides, Decides::absent) << "it fails though 9 is not there";
+    const Finding second = place(tested(1, 2), "other");
+    EXPECT_EQ(place(tested(0, 2), "other").id, second.id);
+    EXPECT_EQ(place(tested(0, 2), "other").decides, Decides::present) << "though 1 is there";
+}
+
+TEST_F(GroupingTest, FindingsDoNotGrowTogether)
+{
+    const Finding first = place(tested(4, 9));
+    const Finding second = place(tested(5, 8));
+    EXPECT_EQ(place(tested(4, 8)).id, first.id);
+    EXPECT_EQ(place(tested(5, 8)).id, second.id);
+    EXPECT_EQ(place(tested(5, 9)).id, second.id) << "9 decides the first one no more";
 }
 
 TEST_F(GroupingTest, WhatDecidesMayBeGuaranteedLater)
@@ -298,43 +343,51 @@ TEST_F(GroupingTest, NothingInFlightDecides)
     EXPECT_EQ(first.decides, Decides::neither);
     EXPECT_EQ(place(tested(0, 0)).id, first.id);
     EXPECT_NE(place(tested(3, 0)).id, first.id);
-    EXPECT_FALSE(explains(guess({5}, {4}))) << "every image is asked about";
+    EXPECT_EQ(like(guess({5}, {4})), "") << "every image is asked about";
 }
 
 TEST_F(GroupingTest, WhatIsLikeOthersNeedsNoTests)
 {
-    EXPECT_FALSE(explains(guess({4}, {9})));
+    EXPECT_EQ(like(guess({4}, {9})), "");
     const Finding order = place(tested(4, 9));
-    EXPECT_TRUE(explains(guess({4, 5}, {8, 9})));
-    EXPECT_TRUE(explains(guess({4}, {8}))) << "9 is guaranteed by now";
-    EXPECT_FALSE(explains(guess({4, 9}, {}))) << "9 is not there";
-    EXPECT_FALSE(explains(guess({5}, {4, 9}))) << "4 is there";
-    EXPECT_FALSE(explains(guess({4}, {9}), "other"));
-    EXPECT_EQ(place(guess({4}, {9})).id, order.id);
-    EXPECT_EQ(place(guess({4}, {9})).decides, Decides::order) << "a guess takes nothing away";
+    EXPECT_EQ(like(guess({4, 5}, {8, 9})), order.id);
+    EXPECT_EQ(like(guess({4}, {8})), "") << "9 may be guaranteed, or not executed";
+    EXPECT_EQ(like(guess({4, 9}, {})), "") << "9 is not there";
+    EXPECT_EQ(like(guess({5}, {4, 9})), "") << "4 is there";
+    EXPECT_EQ(like(guess({4}, {9}), "other"), "");
 
-    EXPECT_EQ(place(tested(5, 9)).id, order.id);
-    EXPECT_TRUE(explains(guess({5}, {9}))) << "as without any part of the record";
+    Explanation explained = guess({4}, {9});
+    explained.like = order.id;
+    place(tested(1, 0));
+    EXPECT_EQ(place(explained).id, order.id);
+    EXPECT_EQ(place(explained).decides, Decides::order) << "a guess takes nothing away";
+    // What it was like may have changed by the time it is placed.
+    place(tested(5, 9));
+    EXPECT_EQ(place(explained).id, order.id);
+    EXPECT_EQ(like(guess({7}, {9})), order.id) << "as without any part of the record";
 
-    const Finding absent = place(tested(7, 0));
-    EXPECT_TRUE(explains(guess({7}, {})));
-    EXPECT_EQ(place(guess({7}, {})).id, absent.id);
-    const Finding present = place(tested(0, 6));
-    EXPECT_TRUE(explains(guess({}, {6})));
-    EXPECT_EQ(place(guess({}, {6})).id, present.id);
+    const Finding absent = place(tested(7, 0), "absent");
+    EXPECT_EQ(like(guess({7}, {}), "absent"), absent.id);
+    const Finding present = place(tested(0, 6), "present");
+    EXPECT_EQ(like(guess({}, {6}), "present"), present.id);
 }
 
 TEST_F(GroupingTest, WhatCouldNotBeFoundOutMakesOneFinding)
 {
     const Finding first = place(guess({1}, {2}));
     EXPECT_EQ(first.decides, Decides::unknown);
+    EXPECT_EQ(like(guess({3}, {})), "") << "the next may be easier";
     EXPECT_EQ(place(guess({3}, {})).id, first.id);
-    EXPECT_TRUE(explains(guess({5}, {6})));
-    // Two workers may have begun to look before the first was done.
-    EXPECT_NE(place(tested(4, 9)).id, first.id);
-    EXPECT_EQ(place(guess({1}, {}), "other").decides, Decides::unknown);
-    EXPECT_EQ(place(tested(4, 9), "third").decides, Decides::order);
-    EXPECT_EQ(place(guess({8}, {}), "third").decides, Decides::order) << "no reason for one more";
+    EXPECT_EQ(place(guess({3}, {})).images, 3u);
+    EXPECT_EQ(like(guess({3}, {})), first.id) << "but not again and again";
+    const Grouping::Placed explained = grouping_.place(evidence(), tested(4, 9));
+    EXPECT_EQ(explained.finding.id, first.id);
+    EXPECT_TRUE(explained.shows);
+    EXPECT_EQ(explained.finding.decides, Decides::order);
+    EXPECT_EQ(explained.finding.images, 4u);
+    EXPECT_FALSE(grouping_.place(evidence(), tested(4, 9)).shows);
+    EXPECT_NE(place(tested(5, 8)).id, first.id);
+    EXPECT_EQ(place(guess({8}, {})).id, first.id) << "no reason for one more";
 }
 
 TEST_F(GroupingTest, IdsAreTheSameInAnotherRun)
@@ -348,9 +401,9 @@ TEST_F(GroupingTest, AResumedTestGoesOnWithItsFindings)
 {
     const Finding known = place(tested(4, 9));
     Grouping resumed({known});
-    EXPECT_TRUE(resumed.explains(evidence(), guess({4}, {9})));
-    EXPECT_FALSE(resumed.place(evidence(), tested(4, 9)).is_new);
-    EXPECT_TRUE(resumed.place(evidence(), tested(5, 8)).is_new);
+    EXPECT_EQ(resumed.explained_by(evidence(), guess({4}, {9})), known.id);
+    EXPECT_FALSE(resumed.place(evidence(), tested(4, 9)).shows);
+    EXPECT_TRUE(resumed.place(evidence(), tested(5, 8)).shows);
 }
 
 } // namespace

@@ -257,24 +257,32 @@ std::optional<bool> Worker::fails_alike(const Assignment &assignment,
     return is_failure(said.verdict) && same_failure(deciding_evidence(said), failure);
 }
 
-// A guest that hangs does so for its whole time limit: too long to be done again and again.
 void Worker::explain(const Assignment &assignment, Outcome &outcome)
 {
     Explanation &explanation = outcome.explanation;
     explanation.missing = first_of_each_site(assignment.stores, false);
     explanation.present = first_of_each_site(assignment.stores, true);
     const oracle::Evidence &failure = deciding_evidence(outcome.judgement);
-    if (failure.verdict == Verdict::guest_hang ||
-        (plan_.is_explained && plan_.is_explained(failure, explanation)))
+    // A guest that hangs does so for its whole time limit: too long to be done again and again.
+    if (failure.verdict == Verdict::guest_hang || !outcome.repeats)
+        return;
+    if (plan_.explained_by)
+        explanation.like = plan_.explained_by(failure, explanation);
+    if (!explanation.like.empty())
         return;
     const Stopwatch watch;
-    explanation.decided = find_deciding_stores(
-        assignment.stores, [&](const image::PartChoice &parts) -> std::optional<bool> {
-            if (watch.seconds() > kMostProbeSeconds)
-                return std::nullopt;
-            ++outcome.probes;
-            return fails_alike(assignment, failure, parts);
-        });
+    const auto probe = [&](const image::PartChoice &parts) -> std::optional<bool> {
+        if (watch.seconds() > kMostProbeSeconds || (plan_.may_probe && !plan_.may_probe()))
+            return std::nullopt;
+        ++outcome.probes;
+        return fails_alike(assignment, failure, parts);
+    };
+    try {
+        explanation.decided = find_deciding_stores(assignment.stores, probe);
+    } catch (const Error &error) {
+        // The image has its verdict. Trouble that stays is met by the next one, or by the audit.
+        spdlog::debug("what decides was not found out: {}", error.what());
+    }
     outcome.probe_seconds = watch.seconds();
 }
 
@@ -308,8 +316,12 @@ Outcome Worker::judge_image(const Assignment &assignment)
         if (outcome.disagreed)
             outcome.judgement.evidence.push_back(
                 disagreement("a fresh one", outcome.judgement, fresh));
-        else
+        else {
+            outcome.repeats =
+                !is_failure(verdict) ||
+                same_failure(deciding_evidence(fresh), deciding_evidence(outcome.judgement));
             outcome.judgement = std::move(fresh);
+        }
     }
     if (outcome.disagreed) {
         leave(warm_);

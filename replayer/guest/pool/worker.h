@@ -25,6 +25,7 @@ struct Explanation {
     std::vector<image::InFlightStore> present = {};
     // What tests of images like it say; nothing: there were none, or they do not say.
     std::optional<DecidingStores> decided = {};
+    std::string like = {}; // what WorkerPlan::explained_by said
 };
 
 // What all workers of a pool share.
@@ -36,9 +37,11 @@ struct WorkerPlan {
     std::filesystem::path directory; // for PM files, one directory a worker below it
     // A new guest for every image, and nothing confirmed: what warm guests are measured against.
     bool always_fresh = false;
-    // Whether tests are not needed to explain such a failure, as it is like others. Called by all
-    // workers at once.
-    std::function<bool(const oracle::Evidence &, const Explanation &)> is_explained = {};
+    // The name of failures that this one is like, so that it needs no tests to be explained; empty:
+    // none. Called by all workers at once, as is the next.
+    std::function<std::string(const oracle::Evidence &, const Explanation &)> explained_by = {};
+    // Whether there is still time for such tests.
+    std::function<bool()> may_probe = {};
 };
 
 // One image to be tested.
@@ -55,6 +58,7 @@ struct Outcome {
     oracle::Judgement judgement;
     bool confirmed = false; // another guest was asked: a fresh one, or that of a second attempt
     bool disagreed = false; // and said another thing: an infra_error
+    bool repeats = true;    // a failure: it was the same thing that was wrong
     unsigned lost_guests = 0;
     Explanation explanation = {}; // of a failure
     unsigned probes = 0;          // images that were tested to find it
