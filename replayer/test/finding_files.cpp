@@ -89,6 +89,8 @@ void write_finding(const fs::path &findings, const trace::TraceReader &reader,
 {
     const fs::path directory = findings / finding.id;
     make_directories(directory);
+    std::error_code error;
+    fs::remove(directory / "summary.json", error); // of an image that showed it before
     image::write_delta(directory / "image.delta", delta_of(reader, finding.state));
     write_file(directory / "console.log", judgement.kernel_log);
     json evidence = json::array();

@@ -25,8 +25,8 @@ std::string key_of(const oracle::Evidence &evidence)
 
 using Sites = std::vector<trace::SiteId>;
 
-// So many images are tried to be explained before those with the same summary go without.
-constexpr std::uint64_t kMostUnexplained = 3;
+// So many images with the same summary are tried in vain before others are not tried any more.
+constexpr unsigned kMostTriedInVain = 3;
 
 bool has(const Sites &sites, trace::SiteId site)
 {
@@ -39,29 +39,29 @@ bool has_site(const std::vector<InFlightStore> &stores, trace::SiteId site)
                        [&](const InFlightStore &store) { return store.site == site; });
 }
 
-// A store that was executed and is no longer in flight is guaranteed, and so there.
-bool is_there(const Explanation &explanation, const std::optional<FindingStore> &store)
+bool has_one_of(const std::vector<InFlightStore> &stores, const Sites &sites)
 {
-    return store && (has_site(explanation.present, store->site) ||
-                     !has_site(explanation.missing, store->site));
+    return std::any_of(stores.begin(), stores.end(),
+                       [&](const InFlightStore &store) { return has(sites, store.site); });
+}
+
+// A store that was executed and is no longer in flight is guaranteed, and so there.
+bool one_is_there(const Explanation &explanation, const Sites &sites)
+{
+    return std::any_of(sites.begin(), sites.end(), [&](trace::SiteId site) {
+        return has_site(explanation.present, site) || !has_site(explanation.missing, site);
+    });
 }
 
 // As far as can be told without tests.
 bool is_like(const Finding &finding, const Explanation &explanation)
 {
-    switch (finding.decides) {
-    case Decides::order:
-    case Decides::absent:
-    case Decides::present:
-        return (!finding.absent || has_site(explanation.missing, finding.absent->site)) &&
-               (!finding.present || has_site(explanation.present, finding.present->site)) &&
-               (finding.absent || finding.present);
-    case Decides::neither:
+    if (finding.absent_sites.empty() && finding.present_sites.empty())
         return false; // two tests tell
-    case Decides::unknown:
-        return finding.images >= kMostUnexplained;
-    }
-    return false;
+    return (finding.absent_sites.empty() ||
+            has_one_of(explanation.missing, finding.absent_sites)) &&
+           (finding.present_sites.empty() ||
+            has_one_of(explanation.present, finding.present_sites));
 }
 
 bool same_site(const std::optional<FindingStore> &known, const std::optional<InFlightStore> &store)
@@ -87,7 +87,7 @@ void add(std::optional<FindingStore> &common, Sites &sites,
 bool join(Finding &finding, const guest::DecidingStores &decided, const Explanation &explanation)
 {
     // What decided by its presence may be guaranteed by now. Then it decides no more.
-    const bool present_holds = is_there(explanation, finding.present);
+    const bool present_holds = one_is_there(explanation, finding.present_sites);
     if (!decided.absent && !decided.present)
         return finding.decides == Decides::neither ||
                (finding.decides == Decides::present && present_holds);
@@ -105,14 +105,17 @@ bool join(Finding &finding, const guest::DecidingStores &decided, const Explanat
 
 void set_stores(Finding &finding, const std::optional<guest::DecidingStores> &decided)
 {
-    if (decided && decided->absent) {
-        finding.absent = {.site = decided->absent->site};
-        finding.absent_sites = {decided->absent->site};
-    }
-    if (decided && decided->present) {
-        finding.present = {.site = decided->present->site};
-        finding.present_sites = {decided->present->site};
-    }
+    const auto set = [](std::optional<FindingStore> &common, Sites &sites,
+                        const std::optional<InFlightStore> &store) {
+        common.reset();
+        sites.clear();
+        if (store) {
+            common = {.site = store->site};
+            sites = {store->site};
+        }
+    };
+    set(finding.absent, finding.absent_sites, decided ? decided->absent : std::nullopt);
+    set(finding.present, finding.present_sites, decided ? decided->present : std::nullopt);
     finding.decides = with_stores(decided ? Decides::neither : Decides::unknown,
                                   finding.absent.has_value(), finding.present.has_value());
 }
@@ -122,7 +125,7 @@ void set_stores(Finding &finding, const std::optional<guest::DecidingStores> &de
 Grouping::Grouping(const std::vector<Finding> &known)
 {
     for (const Finding &finding : known)
-        known_[key_of(finding)].push_back(finding);
+        known_[key_of(finding)].findings.push_back(finding);
 }
 
 std::string Grouping::explained_by(const oracle::Evidence &evidence,
@@ -130,17 +133,19 @@ std::string Grouping::explained_by(const oracle::Evidence &evidence,
 {
     const std::lock_guard guard(mutex_);
     const auto same = known_.find(key_of(evidence));
-    if (same != known_.end())
-        for (const Finding &finding : same->second)
-            if (is_like(finding, explanation))
-                return finding.id;
-    return "";
+    if (same == known_.end() || same->second.findings.empty())
+        return "";
+    for (const Finding &finding : same->second.findings)
+        if (is_like(finding, explanation))
+            return finding.id;
+    return same->second.tried_in_vain < kMostTriedInVain ? "" : same->second.findings.front().id;
 }
 
 Grouping::Placed Grouping::place(const oracle::Evidence &evidence, const Explanation &explanation)
 {
     const std::lock_guard guard(mutex_);
-    std::vector<Finding> &same = known_[key_of(evidence)];
+    auto &[same, tried_in_vain] = known_[key_of(evidence)];
+    tried_in_vain += explanation.could_not_be;
     const auto &decided = explanation.decided;
     const auto find = [&](auto &&matches) {
         return std::find_if(same.begin(), same.end(), matches);

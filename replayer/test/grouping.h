@@ -21,8 +21,8 @@ public:
     explicit Grouping(const std::vector<Finding> &known);
 
     // The finding that has this failure, as far as can be told without tests: the image lacks a
-    // store of the site that decides by its absence, and has one of the other in flight. Empty:
-    // none. From any thread.
+    // store of a site that decides by its absence, and has one in flight of the others. Or tests
+    // were in vain too often. Empty: none. From any thread.
     std::string explained_by(const oracle::Evidence &evidence,
                              const guest::Explanation &explanation) const;
 
@@ -35,8 +35,13 @@ public:
     Placed place(const oracle::Evidence &evidence, const guest::Explanation &explanation);
 
 private:
+    struct Alike {
+        std::vector<Finding> findings = {};
+        unsigned tried_in_vain = 0; // images that could not be explained
+    };
+
     mutable std::mutex mutex_;
-    std::map<std::string, std::vector<Finding>> known_; // by oracle, verdict and summary
+    std::map<std::string, Alike> known_; // by oracle, verdict and summary
 };
 
 } // namespace fencepost::test

@@ -298,6 +298,10 @@ std::vector<Finding> Results::findings()
                          .state = std::string(rows.text(7)),
                          .images = rows.number(8)});
         Finding &finding = found.back();
+        if (finding.absent_sites.empty())
+            finding.absent.reset();
+        if (finding.present_sites.empty())
+            finding.present.reset();
         finding.decides = with_stores(finding.decides, !finding.absent_sites.empty(),
                                       !finding.present_sites.empty());
     }

@@ -288,7 +288,7 @@ std::string TestWalk::file_finding(const guest::Outcome &outcome, const Pending 
     if (finding.present)
         finding.present = describe(*outcome.explanation.decided->present, stacks.present);
     finding.last = describe(pending.last_store, stacks.last);
-    finding.severity = pending.architectural ? "bug" : "warning";
+    finding.severity = bugs_.contains(finding.id) ? "bug" : "warning";
     finding.image = outcome.image;
     finding.state = pending.state;
     write_finding(run_.findings(), reader_, finding, outcome.judgement, stacks);
@@ -304,6 +304,7 @@ void TestWalk::finish()
         pool_.wait_finished(kWaitStep);
         collect();
     }
+    throw_if_interrupted();
     CHECK(pending_.empty(), "every image that was submitted has an outcome");
     report_.seconds = watch_.seconds();
     report_.workers = pool_.counts();

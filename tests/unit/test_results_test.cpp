@@ -12,6 +12,31 @@ namespace {
 
 using oracle::Verdict;
 
+using guest::Explanation;
+
+// Sites of stores in flight that an image lacks and has; nothing was tested.
+Explanation guess(const std::vector<trace::SiteId> &missing,
+                  const std::vector<trace::SiteId> &present)
+{
+    Explanation explanation;
+    for (const trace::SiteId site : missing)
+        explanation.missing.push_back({.seq = site, .site = site});
+    for (const trace::SiteId site : present)
+        explanation.present.push_back({.seq = site, .site = site});
+    return explanation;
+}
+
+// Sites that tests found to decide; 0: none.
+Explanation tested(trace::SiteId absent, trace::SiteId present, Explanation explanation = {})
+{
+    explanation.decided.emplace();
+    if (absent != 0)
+        explanation.decided->absent = {.seq = absent, .site = absent};
+    if (present != 0)
+        explanation.decided->present = {.seq = present, .site = present};
+    return explanation;
+}
+
 class ResultsTest : public testing::Test {
 protected:
     std::filesystem::path path() const { return directory_.path() / "results.db"; }
@@ -215,38 +240,23 @@ TEST_F(ResultsTest, AFindingThatLacksItsStoresIsUnknown)
     {
         Results results = open();
         results.begin_session({});
-        results.put_finding({.id = "f", .decides = Decides::absent, .absent_sites = {3}});
+        results.put_finding({.id = "f",
+                             .verdict = "inconsistent",
+                             .decides = Decides::absent,
+                             .absent = FindingStore{3, "append", ""},
+                             .absent_sites = {3}});
         EXPECT_EQ(results.findings().at(0).decides, Decides::absent);
         results.commit();
     }
     trace::Database(path(), SQLITE_OPEN_READWRITE)
         .execute("UPDATE finding SET decides = 'order', absent_sites = '[x'");
-    EXPECT_EQ(open().findings().at(0).decides, Decides::unknown);
-}
-
-using guest::Explanation;
-
-// Sites of stores in flight that an image lacks and has; nothing was tested.
-Explanation guess(const std::vector<trace::SiteId> &missing,
-                  const std::vector<trace::SiteId> &present)
-{
-    Explanation explanation;
-    for (const trace::SiteId site : missing)
-        explanation.missing.push_back({.seq = site, .site = site});
-    for (const trace::SiteId site : present)
-        explanation.present.push_back({.seq = site, .site = site});
-    return explanation;
-}
-
-// Sites that tests found to decide; 0: none.
-Explanation tested(trace::SiteId absent, trace::SiteId present, Explanation explanation = {})
-{
-    explanation.decided.emplace();
-    if (absent != 0)
-        explanation.decided->absent = {.seq = absent, .site = absent};
-    if (present != 0)
-        explanation.decided->present = {.seq = present, .site = present};
-    return explanation;
+    const Finding kept = open().findings().at(0);
+    EXPECT_EQ(kept.decides, Decides::unknown);
+    EXPECT_FALSE(kept.absent);
+    const Finding explained =
+        Grouping({kept}).place({"", Verdict::inconsistent, "", {}}, tested(0, 9)).finding;
+    EXPECT_EQ(explained.id, "f");
+    EXPECT_FALSE(explained.absent);
 }
 
 class GroupingTest : public testing::Test {
@@ -301,7 +311,8 @@ TEST_F(GroupingTest, ALogThatIsMissingWithSeveralStoresIsOneFinding)
     EXPECT_FALSE(other_store.present);
     EXPECT_NE(place(tested(5, 9)).id, first.id) << "9 does not decide all of them";
     EXPECT_NE(place(tested(5, 0)).id, first.id);
-    const Finding alone = place(tested(4, 0));
+    EXPECT_EQ(place(tested(4, 0)).decides, Decides::order) << "8 and 9 are guaranteed by now";
+    const Finding alone = place(tested(4, 0, guess({4, 8, 9}, {})));
     EXPECT_EQ(alone.id, first.id);
     EXPECT_EQ(alone.decides, Decides::absent);
     EXPECT_EQ(place(tested(4, 7)).decides, Decides::absent)
@@ -364,7 +375,9 @@ TEST_F(GroupingTest, WhatIsLikeOthersNeedsNoTests)
     // What it was like may have changed by the time it is placed.
     place(tested(5, 9));
     EXPECT_EQ(place(explained).id, order.id);
-    EXPECT_EQ(like(guess({7}, {9})), order.id) << "as without any part of the record";
+    EXPECT_EQ(like(guess({5}, {9})), order.id) << "as without another part of the record";
+    EXPECT_EQ(like(guess({7}, {9})), "") << "which is not known to be one";
+    EXPECT_EQ(like(guess({}, {9})), "") << "it lacks nothing";
 
     const Finding absent = place(tested(7, 0), "absent");
     EXPECT_EQ(like(guess({7}, {}), "absent"), absent.id);
@@ -376,18 +389,31 @@ TEST_F(GroupingTest, WhatCouldNotBeFoundOutMakesOneFinding)
 {
     const Finding first = place(guess({1}, {2}));
     EXPECT_EQ(first.decides, Decides::unknown);
-    EXPECT_EQ(like(guess({3}, {})), "") << "the next may be easier";
-    EXPECT_EQ(place(guess({3}, {})).id, first.id);
-    EXPECT_EQ(place(guess({3}, {})).images, 3u);
-    EXPECT_EQ(like(guess({3}, {})), first.id) << "but not again and again";
+    for (unsigned i = 0; i < 9; ++i)
+        EXPECT_EQ(place(guess({3}, {})).id, first.id);
+    EXPECT_EQ(like(guess({3}, {})), "") << "nothing was tried";
     const Grouping::Placed explained = grouping_.place(evidence(), tested(4, 9));
     EXPECT_EQ(explained.finding.id, first.id);
     EXPECT_TRUE(explained.shows);
     EXPECT_EQ(explained.finding.decides, Decides::order);
-    EXPECT_EQ(explained.finding.images, 4u);
+    EXPECT_EQ(explained.finding.images, 11u);
     EXPECT_FALSE(grouping_.place(evidence(), tested(4, 9)).shows);
     EXPECT_NE(place(tested(5, 8)).id, first.id);
     EXPECT_EQ(place(guess({8}, {})).id, first.id) << "no reason for one more";
+}
+
+TEST_F(GroupingTest, NothingIsTriedInVainAgainAndAgain)
+{
+    Explanation in_vain = guess({1}, {2});
+    in_vain.could_not_be = true;
+    const Finding first = place(in_vain);
+    place(in_vain);
+    EXPECT_EQ(like(guess({1}, {2})), "") << "the next may be easier";
+    place(in_vain);
+    EXPECT_EQ(like(guess({1}, {2})), first.id);
+    EXPECT_EQ(like(guess({1}, {2}), "other"), "");
+    // The next session tries again.
+    EXPECT_EQ(Grouping({first}).explained_by(evidence(), guess({1}, {2})), "");
 }
 
 TEST_F(GroupingTest, IdsAreTheSameInAnotherRun)

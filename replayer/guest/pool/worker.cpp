@@ -212,6 +212,7 @@ Judgement Worker::judge_warm(const Assignment &assignment, Outcome &outcome)
         first.evidence.push_back(disagreement("the second attempt", first, second));
         return first;
     }
+    outcome.repeats = same_failure(deciding_evidence(first), deciding_evidence(second));
     return second;
 }
 
@@ -252,7 +253,7 @@ std::optional<bool> Worker::fails_alike(const Assignment &assignment,
         said = judge_fresh(assignment, cost);
     else if (auto warm = attempt_warm(assignment, cost, said))
         said = std::move(*warm);
-    if (said.verdict == Verdict::infra_error)
+    if (said.verdict == Verdict::infra_error || said.verdict == Verdict::guest_hang)
         return std::nullopt;
     return is_failure(said.verdict) && same_failure(deciding_evidence(said), failure);
 }
@@ -271,16 +272,23 @@ void Worker::explain(const Assignment &assignment, Outcome &outcome)
     if (!explanation.like.empty())
         return;
     const Stopwatch watch;
+    bool has_time = true;
     const auto probe = [&](const image::PartChoice &parts) -> std::optional<bool> {
-        if (watch.seconds() > kMostProbeSeconds || (plan_.may_probe && !plan_.may_probe()))
+        has_time = !plan_.may_probe || plan_.may_probe();
+        if (!has_time || watch.seconds() > kMostProbeSeconds)
             return std::nullopt;
         ++outcome.probes;
         return fails_alike(assignment, failure, parts);
     };
     try {
         explanation.decided = find_deciding_stores(assignment.stores, probe);
+        explanation.could_not_be = !explanation.decided && has_time;
     } catch (const Error &error) {
-        // The image has its verdict. Trouble that stays is met by the next one, or by the audit.
+        // The image has its verdict. Trouble of the machine that stays is met by the next one or by
+        // the audit, and so is an interrupt.
+        if (error.kind() != ErrorKind::guest && error.kind() != ErrorKind::io &&
+            error.kind() != ErrorKind::interrupted)
+            throw;
         spdlog::debug("what decides was not found out: {}", error.what());
     }
     outcome.probe_seconds = watch.seconds();

@@ -25,7 +25,8 @@ struct Explanation {
     std::vector<image::InFlightStore> present = {};
     // What tests of images like it say; nothing: there were none, or they do not say.
     std::optional<DecidingStores> decided = {};
-    std::string like = {}; // what WorkerPlan::explained_by said
+    std::string like = {};     // what WorkerPlan::explained_by said
+    bool could_not_be = false; // there were tests, and they do not say
 };
 
 // What all workers of a pool share.
