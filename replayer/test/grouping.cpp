@@ -144,8 +144,9 @@ std::string Grouping::explained_by(const oracle::Evidence &evidence,
 Grouping::Placed Grouping::place(const oracle::Evidence &evidence, const Explanation &explanation)
 {
     const std::lock_guard guard(mutex_);
-    auto &[same, tried_in_vain] = known_[key_of(evidence)];
-    tried_in_vain += explanation.could_not_be;
+    Alike &alike = known_[key_of(evidence)];
+    alike.tried_in_vain += explanation.could_not_be;
+    std::vector<Finding> &same = alike.findings;
     const auto &decided = explanation.decided;
     const auto find = [&](auto &&matches) {
         return std::find_if(same.begin(), same.end(), matches);
