@@ -74,7 +74,7 @@ void add(std::optional<FindingStore> &common, Sites &sites,
          const std::optional<InFlightStore> &store, bool holds)
 {
     if (sites.empty() || (!store && holds))
-        return; // it is not about such a store
+        return; // it is not about such a store, or still about the known one
     if (!store)
         sites.clear();
     else if (!has(sites, store->site))
