@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // fencefs under random operations of two threads on two CPUs, with the machine killed again and
-// again: fencefs_stress OPERATIONS SEED [BUG]. After each kill fsck looks at PM, and the next
-// machine recovers, compares the tree with the model and goes on. A kill leaves in PM all stores up
-// to some instruction, flushed or not: it shows what goes wrong between two stores, not what a
-// cache would have lost; crash states are for that.
+// again: fencefs_stress OPERATIONS SEED [MOUNT_OPTIONS]. After each kill fsck looks at PM, and the
+// next machine recovers, compares the tree with the model and goes on. A kill leaves in PM all
+// stores up to some instruction, flushed or not: it shows what goes wrong between two stores, not
+// what a cache would have lost; crash states are for that.
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -87,12 +87,13 @@ bool run_some(Guest &guest, const std::string &command, std::chrono::millisecond
     }
 }
 
-void run(const std::string &operations, const std::string &seed, const std::string &bug)
+void run(const std::string &operations, const std::string &seed, const std::string &options)
 {
     World world("process", stress_config());
     const TemporaryDirectory directory("/tmp", "fp-stress-");
     const fs::path module = build_module(world, directory.path());
     const std::vector<fs::path> pm = {world.new_pm_file(), world.new_pm_file()};
+    const std::string how = options.find("data=inplace") != std::string::npos ? " inplace" : "";
     std::mt19937_64 random(std::strtoull(seed.c_str(), nullptr, 10));
     unsigned kills = 0;
     std::uint64_t done = 0;
@@ -107,9 +108,10 @@ void run(const std::string &operations, const std::string &seed, const std::stri
                 require_success(*guest, "/tmp/mkfs.fencefs /dev/pmem0");
             require_success(*guest,
                             "insmod /tmp/fencefs.ko && mkdir -p /mnt/pm && mount -t fencefs" +
-                                (bug.empty() ? "" : " -o bug=" + bug) + " /dev/pmem0 /mnt/pm");
-            finished = run_some(*guest, "/tmp/stress /mnt/pm /dev/pmem1 " + seed + " " + operations,
-                                std::chrono::milliseconds(time / 4 + random() % time));
+                                (options.empty() ? "" : " -o " + options) + " /dev/pmem0 /mnt/pm");
+            finished =
+                run_some(*guest, "/tmp/stress /mnt/pm /dev/pmem1 " + seed + " " + operations + how,
+                         std::chrono::milliseconds(time / 4 + random() % time));
             if (finished)
                 require_success(*guest, "umount /mnt/pm");
             const std::string log = guest->log().kernel_log();
@@ -140,7 +142,7 @@ void run(const std::string &operations, const std::string &seed, const std::stri
 int main(int argc, char **argv)
 {
     if (argc != 3 && argc != 4) {
-        std::fprintf(stderr, "usage: fencefs_stress OPERATIONS SEED [BUG]\n");
+        std::fprintf(stderr, "usage: fencefs_stress OPERATIONS SEED [MOUNT_OPTIONS]\n");
         return 2;
     }
     try {

@@ -92,15 +92,20 @@ TEST_F(Fencefs, DoesWhatFileSystemsDo)
     RecordedGuest recorded(world(), directory.path(), {});
     Guest &guest = recorded.guest();
     prepare(guest);
-    expect_success(guest, "mount -t fencefs -o dax /dev/pmem0 /mnt/pm");
-    expect_success(guest, kOperations);
-    EXPECT_EQ(fsck(recorded.pm_file()).output, "") << "while it is mounted";
-    expect_success(
-        guest,
-        "cd /mnt/pm; find . -type f | sort | xargs md5sum >/tmp/before; cd /; umount /mnt/pm");
-    EXPECT_EQ(fsck(recorded.pm_file()).output, "");
-    expect_success(guest, "mount -t fencefs -o dax /dev/pmem0 /mnt/pm && cd /mnt/pm && "
-                          "find . -type f | sort | xargs md5sum | cmp - /tmp/before");
+    for (const std::string options : {"dax,data=inplace", "dax,data=cow"}) {
+        SCOPED_TRACE(options);
+        const std::string mount = "mount -t fencefs -o " + options + " /dev/pmem0 /mnt/pm";
+        expect_success(guest,
+                       "umount /mnt/pm 2>/dev/null; /tmp/mkfs.fencefs /dev/pmem0 && " + mount);
+        expect_success(guest, kOperations);
+        EXPECT_EQ(fsck(recorded.pm_file()).output, "") << "while it is mounted";
+        expect_success(
+            guest,
+            "cd /mnt/pm; find . -type f | sort | xargs md5sum >/tmp/before; cd /; umount /mnt/pm");
+        EXPECT_EQ(fsck(recorded.pm_file()).output, "");
+        expect_success(guest, mount + " && cd /mnt/pm && "
+                                      "find . -type f | sort | xargs md5sum | cmp - /tmp/before");
+    }
     expect_success(guest,
                    "umount /mnt/pm && ! mount -t fencefs -o bug=no_such /dev/pmem0 /mnt/pm && "
                    "mount -t fencefs -o bug=commit_first /dev/pmem0 /mnt/pm && grep "
@@ -108,6 +113,31 @@ TEST_F(Fencefs, DoesWhatFileSystemsDo)
     EXPECT_EQ(guest.log().kernel_log().find("BUG"), std::string::npos) << guest.log().kernel_log();
     recorded.end();
     EXPECT_EQ(recorded.compare().differing_lines, 0u);
+}
+
+// What is odd about a mode is so without any crash.
+TEST_F(Fencefs, ModesAreAsTheySay)
+{
+    const std::unique_ptr<Guest> guest = world().restore({world().new_pm_file()});
+    prepare(*guest);
+    auto said = [&] { return guest->log().kernel_log().find("was written") != std::string::npos; };
+    expect_success(*guest, "mount -t fencefs -o norename /dev/pmem0 /mnt/pm && cd /mnt/pm && "
+                           "echo one >a && ! mv a b 2>/tmp/why && grep 'Invalid argument' /tmp/why "
+                           "&& test -e a && grep norename /proc/mounts && cd / && umount /mnt/pm");
+    EXPECT_FALSE(said());
+    // In place: the file's block stays, and its bytes change; else it gets another block.
+    const std::string block = "hexdump -s $((4096*17+256*2+64)) -n 8 /dev/pmem0";
+    expect_success(
+        *guest, "mount -t fencefs -o chatty,data=inplace /dev/pmem0 /mnt/pm && " + block +
+                    " >/tmp/one; echo two >/tmp/two; dd if=/tmp/two of=/mnt/pm/a conv=notrunc "
+                    "2>/dev/null && test $(cat /mnt/pm/a) = two && umount /mnt/pm && " +
+                    block +
+                    " | cmp - /tmp/one && mount -t fencefs /dev/pmem0 /mnt/pm && "
+                    "dd if=/tmp/two of=/mnt/pm/a conv=notrunc 2>/dev/null && umount /mnt/pm && ! " +
+                    block + " | cmp -s - /tmp/one");
+    EXPECT_TRUE(said()) << guest->log().kernel_log();
+    expect_success(*guest, "! mount -t fencefs -o data=nowhere /dev/pmem0 /mnt/pm");
+    guest->power_off(soon());
 }
 
 struct Damage {

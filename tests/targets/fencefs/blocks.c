@@ -112,11 +112,21 @@ static int scan_tree(struct fencefs *fs, u64 block, int level)
     return error;
 }
 
+static int scan_blocks(struct fencefs *fs, const struct fencefs_inode *pi)
+{
+    int error = 0;
+    u64 slot;
+
+    for (slot = 0; slot <= FENCEFS_DOUBLE && !error; slot++)
+        if (pi->block[slot])
+            error = scan_tree(fs, pi->block[slot], level_of(slot));
+    return error;
+}
+
 /* At mount: all inodes in use and all blocks they have. Orphans become free. */
 int fencefs_scan(struct fencefs *fs)
 {
     u64 number;
-    u64 slot;
     int error = 0;
 
     for (number = FENCEFS_ROOT; number < fs->inodes && !error; number++) {
@@ -130,13 +140,13 @@ int fencefs_scan(struct fencefs *fs)
                 break;
             fencefs_log(fs, &pi->mode_links, 0);
             error = fencefs_commit(fs);
+            if (has_bug(fs, BUG_orphan_blocks_leaked) && !error)
+                error = scan_blocks(fs, pi);
             continue;
         }
         __set_bit(number, fs->inode_map);
         fs->free_inodes--;
-        for (slot = 0; slot <= FENCEFS_DOUBLE && !error; slot++)
-            if (pi->block[slot])
-                error = scan_tree(fs, pi->block[slot], level_of(slot));
+        error = scan_blocks(fs, pi);
     }
     return error;
 }

@@ -34,6 +34,11 @@
     X(recovery_unflushed)                                                                          \
     X(remount_forgets)                                                                             \
     X(alloc_race)                                                                                  \
+    X(replay_thread_oops)                                                                          \
+    X(replay_thread_loops)                                                                         \
+    X(orphan_blocks_leaked)                                                                        \
+    X(writer_mark_kept)                                                                            \
+    X(chmod_unfenced)                                                                              \
     X(flush_twice)                                                                                 \
     X(fence_twice)                                                                                 \
     X(flush_streamed)                                                                              \

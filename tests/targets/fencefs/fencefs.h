@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * fencefs: a small file system for PM. Every operation that has returned is durable, and each is
- * atomic: it prepares what nobody can see yet (new blocks, new inodes, names in free entries), then
- * changes all words that make it visible in one transaction of the redo journal.
+ * atomic (with data=inplace, all but the bytes that a write replaces): it prepares what nobody can
+ * see yet (new blocks, new inodes, names in free entries), then changes all words that make it
+ * visible in one transaction of the redo journal.
  */
 #ifndef FENCEFS_H
 #define FENCEFS_H
 
 #include <linux/dax.h>
 #include <linux/fs.h>
+#include <linux/fs_context.h>
+#include <linux/fs_parser.h>
 #include <linux/iomap.h>
 #include <linux/mutex.h>
+#include <linux/seq_file.h>
 #include <linux/spinlock.h>
 
 #include "bugs.h"
@@ -23,6 +27,14 @@ struct fencefs_doomed {
     int level;
 };
 
+/* What a mount asks for. All but `bug` are ways to be correct. */
+struct fencefs_options {
+    enum fencefs_bug bug;
+    bool in_place;  /* data=inplace: writes go over what is there, else to new blocks (data=cow) */
+    bool chatty;    /* an alert in the kernel's log for every write, though nothing is wrong */
+    bool no_rename; /* every rename fails with EINVAL */
+};
+
 struct fencefs {
     struct dax_device *dax;
     u64 dax_offset;
@@ -33,7 +45,7 @@ struct fencefs {
     u64 blocks;
     u64 inodes;
     u64 data_block;
-    enum fencefs_bug bug;
+    struct fencefs_options options;
     bool replaying;
     bool mounted;
 
@@ -61,7 +73,7 @@ static inline struct fencefs *fencefs_of(struct super_block *sb)
 
 static inline bool has_bug(const struct fencefs *fs, enum fencefs_bug bug)
 {
-    return fs->bug == bug;
+    return fs->options.bug == bug;
 }
 
 static inline void *block_address(struct fencefs *fs, u64 block)
@@ -134,6 +146,27 @@ int fencefs_setattr(struct user_namespace *users, struct dentry *dentry, struct 
 int fencefs_getattr(struct user_namespace *users, const struct path *path, struct kstat *stat,
                     u32 mask, unsigned int flags);
 int fencefs_update_time(struct inode *inode, struct timespec64 *time, int flags);
+
+/* options.c */
+extern const struct fs_parameter_spec fencefs_parameters[];
+int fencefs_make_options(struct fs_context *context);
+void fencefs_free_options(struct fs_context *context);
+int fencefs_parse_option(struct fs_context *context, struct fs_parameter *parameter);
+int fencefs_show_options(struct seq_file *out, struct dentry *root);
+int fencefs_check_parameter(void);
+
+/* recovery.c */
+int fencefs_recover(struct fencefs *fs);
+
+/* in_place.c */
+ssize_t fencefs_write_in_place(struct inode *inode, loff_t start, struct iov_iter *from);
+
+/* write.c. One transaction's worth; a longer write is a short one. */
+#define FENCEFS_MAX_WRITE (256 * FENCEFS_BLOCK)
+ssize_t fencefs_write_new(struct inode *inode, loff_t start, struct iov_iter *from);
+ssize_t fencefs_write_over(struct inode *inode, loff_t start, struct iov_iter *from);
+int fencefs_write_back(struct inode *inode, u64 first, u64 last);
+void fencefs_clear_rest(struct inode *inode);
 
 /* file.c */
 extern const struct file_operations fencefs_file_operations;

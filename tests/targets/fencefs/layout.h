@@ -77,7 +77,8 @@ struct fencefs_inode {
     pm_word mtime; /* nanoseconds since 1970 */
     pm_word ctime;
     pm_word parent; /* of a directory */
-    pm_word unused[2];
+    pm_word writer; /* only the variant writer_mark_kept: somebody writes */
+    pm_word unused;
     pm_word block[14];
     pm_word unused_too[10];
 };

@@ -88,7 +88,7 @@ int fencefs_rename(struct user_namespace *users, struct inode *from, struct dent
     u32 target_links = 0;
     int error;
 
-    if (flags & ~RENAME_NOREPLACE)
+    if (flags & ~RENAME_NOREPLACE || fs->options.no_rename)
         return -EINVAL;
     if (!entry)
         return -ENOENT;

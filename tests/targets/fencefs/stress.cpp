@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Random operations on a file system, stores through maps among them, against a model in memory:
-// stress DIRECTORY PROGRESS SEED OPERATIONS. Two threads have a directory each. Before and after
-// each operation a thread writes to PROGRESS, a device that outlives the machine, how many it has
-// begun and done. After a crash the same command goes on: it makes the model again up to there (the
-// operations depend on the seed alone), finds the tree as it was before or after the operation that
-// was under way, and exits with 1 if it is neither.
+// stress DIRECTORY PROGRESS SEED OPERATIONS [inplace]. Two threads have a directory each. Before
+// and after each operation a thread writes to PROGRESS, a device that outlives the machine, how
+// many it has begun and done. After a crash the same command goes on: it makes the model again up
+// to there (the operations depend on the seed alone), finds the tree as it was before or after the
+// operation that was under way, and exits with 1 if it is neither. With `inplace` a write that was
+// under way may have left each byte that it replaces old or new; it is then done again.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -66,6 +67,7 @@ public:
     void step(bool real)
     {
         real_ = real;
+        written_ = nullptr;
         const Place place = choose();
         const unsigned what = below(100);
         if (!place.node && nodes_ == kMostNodes)
@@ -90,8 +92,9 @@ public:
             unlink(place);
     }
 
-    // What is different, empty if nothing is.
-    std::string difference() const { return difference(*tree_, root_); }
+    // What is different, empty if nothing is. `torn`: the last step may be half done if it was a
+    // write.
+    std::string difference(bool torn = false) const { return difference(*tree_, root_, torn); }
 
 private:
     unsigned below(unsigned limit) { return static_cast<unsigned>(random_() % limit); }
@@ -147,6 +150,8 @@ private:
             ::close(file);
         }
         std::string &contents = place.node->contents;
+        written_ = place.node;
+        before_ = contents;
         if (contents.size() < offset + bytes.size())
             contents.resize(offset + bytes.size());
         contents.replace(offset, bytes.size(), bytes);
@@ -255,7 +260,24 @@ private:
 
     void forget_name(Node &node) { nodes_ -= --node.names == 0; }
 
-    static std::string difference(const Node &node, const std::string &path)
+    // Its size is the old one, and each byte is old or new.
+    bool half_written(const Node &node, const std::string &path) const
+    {
+        if (&node != written_.get())
+            return false;
+        std::string bytes(before_.size() + 1, '\0');
+        const int file = ::open(path.c_str(), O_RDONLY);
+        const ssize_t count = file < 0 ? -1 : ::read(file, bytes.data(), bytes.size());
+        ::close(file);
+        if (count < 0 || static_cast<std::size_t>(count) != before_.size())
+            return false;
+        for (std::size_t i = 0; i < before_.size(); ++i)
+            if (bytes[i] != before_[i] && bytes[i] != node.contents[i])
+                return false;
+        return true;
+    }
+
+    std::string difference(const Node &node, const std::string &path, bool torn) const
     {
         struct stat status = {};
         if (::lstat(path.c_str(), &status) != 0)
@@ -266,10 +288,12 @@ private:
         if ((status.st_mode & S_IFMT) != type)
             return path + " is something else";
         if (node.kind == Node::directory)
-            return directory_difference(node, path);
+            return directory_difference(node, path, torn);
         if (status.st_nlink != node.names)
             return path + " has " + std::to_string(status.st_nlink) + " links, not " +
                    std::to_string(node.names);
+        if (torn && half_written(node, path))
+            return "";
         if (static_cast<std::size_t>(status.st_size) != node.contents.size())
             return path + " has " + std::to_string(status.st_size) + " bytes, not " +
                    std::to_string(node.contents.size());
@@ -285,11 +309,12 @@ private:
         return contents == node.contents ? "" : path + " has other contents";
     }
 
-    static std::string directory_difference(const Node &node, const std::string &path)
+    std::string directory_difference(const Node &node, const std::string &path, bool torn) const
     {
         unsigned directories = 0;
         for (const auto &[name, entry] : node.entries) {
-            if (std::string different = difference(*entry, path + "/" + name); !different.empty())
+            if (std::string different = difference(*entry, path + "/" + name, torn);
+                !different.empty())
                 return different;
             directories += entry->kind == Node::directory;
         }
@@ -316,6 +341,8 @@ private:
         return root;
     }();
     std::map<NodePointer, char *> maps_ = {}; // also of files that have no name any more
+    NodePointer written_ = nullptr;           // by the last step, if that was a write
+    std::string before_ = "";                 // its contents before that
     unsigned nodes_ = 0;
     bool real_ = false;
 };
@@ -353,29 +380,41 @@ private:
     int file_;
 };
 
+// The model after so many operations.
+std::unique_ptr<Work> make_model(const std::string &root, unsigned seed, std::uint64_t operations)
+{
+    auto work = std::make_unique<Work>(root, seed);
+    for (std::uint64_t i = 0; i < operations; ++i)
+        work->step(false);
+    return work;
+}
+
 void run(const std::string &root, ProgressDevice &device, int thread, unsigned seed,
-         std::uint64_t operations)
+         std::uint64_t operations, bool in_place)
 {
     Progress progress = device.read(thread);
-    Work work(root, seed);
-    for (std::uint64_t i = 0; i < progress.done; ++i)
-        work.step(false);
-    std::string different = work.difference();
+    std::unique_ptr<Work> work = make_model(root, seed, progress.done);
+    std::string different = work->difference();
     if (!different.empty() && progress.begun > progress.done) {
-        work.step(false);
-        progress.done = progress.begun;
-        different = work.difference();
+        work->step(false);
+        different = work->difference();
+        if (different.empty())
+            progress.done = progress.begun;
+        else if (in_place && work->difference(true).empty()) {
+            different.clear();
+            work = make_model(root, seed, progress.done);
+        }
     }
     if (!different.empty())
         stop("after operation " + std::to_string(progress.done) + ": " + different);
     while (progress.done < operations) {
         progress.begun = progress.done + 1;
         device.write(thread, progress);
-        work.step(true);
+        work->step(true);
         progress.done = progress.begun;
         device.write(thread, progress);
     }
-    different = work.difference();
+    different = work->difference();
     if (!different.empty())
         stop("at the end: " + different);
 }
@@ -384,8 +423,9 @@ void run(const std::string &root, ProgressDevice &device, int thread, unsigned s
 
 int main(int argc, char **argv)
 {
-    if (argc != 5) {
-        std::fprintf(stderr, "usage: stress DIRECTORY PROGRESS SEED OPERATIONS\n");
+    const bool in_place = argc == 6 && std::strcmp(argv[5], "inplace") == 0;
+    if (argc != 5 && !in_place) {
+        std::fprintf(stderr, "usage: stress DIRECTORY PROGRESS SEED OPERATIONS [inplace]\n");
         return 2;
     }
     ProgressDevice device(argv[2]);
@@ -395,7 +435,7 @@ int main(int argc, char **argv)
         ::mkdir(root.c_str(), 0755);
         threads.emplace_back([&, root, thread] {
             run(root, device, thread, static_cast<unsigned>(std::atoi(argv[3]) * kThreads + thread),
-                std::strtoull(argv[4], nullptr, 10) / kThreads);
+                std::strtoull(argv[4], nullptr, 10) / kThreads, in_place);
         });
     }
     for (std::thread &thread : threads)

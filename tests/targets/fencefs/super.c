@@ -1,36 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Mounting, with recovery; the module itself. */
+/* Mounting; the module itself. */
 #include <linux/bitmap.h>
-#include <linux/fs_context.h>
-#include <linux/fs_parser.h>
 #include <linux/module.h>
 #include <linux/pfn_t.h>
-#include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/statfs.h>
 
 #include "fencefs.h"
-
-static char *bug = "none";
-module_param(bug, charp, 0444);
-MODULE_PARM_DESC(bug, "which variant to be; a mount's own option `bug` goes before it");
-
-static const char *const bug_names[BUG_count] = {[BUG_none] = "none",
-#define FENCEFS_BUG(name) [BUG_##name] = #name,
-                                                 FENCEFS_BUGS(FENCEFS_BUG)
-#undef FENCEFS_BUG
-};
-
-static int variant_named(const char *name)
-{
-    int i;
-
-    for (i = 0; i < BUG_count; i++)
-        if (!strcmp(bug_names[i], name))
-            return i;
-    pr_err("fencefs: there is no variant '%s'\n", name);
-    return -EINVAL;
-}
 
 static void set_state(struct fencefs *fs, u64 state)
 {
@@ -75,21 +51,6 @@ static int read_super(struct fencefs *fs, struct super_block *sb)
     return 0;
 }
 
-static int recover(struct fencefs *fs)
-{
-    int error = fencefs_replay(fs);
-
-    if (error)
-        return error;
-    fs->block_map = bitmap_zalloc(fs->blocks, GFP_KERNEL);
-    fs->inode_map = bitmap_zalloc(fs->inodes, GFP_KERNEL);
-    if (!fs->block_map || !fs->inode_map)
-        return -ENOMEM;
-    fs->free_blocks = fs->blocks - fs->data_block;
-    fs->free_inodes = fs->inodes - FENCEFS_ROOT;
-    return fencefs_scan(fs);
-}
-
 static void fencefs_put_super(struct super_block *sb)
 {
     struct fencefs *fs = fencefs_of(sb);
@@ -120,14 +81,6 @@ static int fencefs_statfs(struct dentry *dentry, struct kstatfs *stat)
     return 0;
 }
 
-static int fencefs_show_options(struct seq_file *out, struct dentry *root)
-{
-    seq_puts(out, ",dax");
-    if (fencefs_of(root->d_sb)->bug != BUG_none)
-        seq_printf(out, ",bug=%s", bug_names[fencefs_of(root->d_sb)->bug]);
-    return 0;
-}
-
 static const struct super_operations super_operations = {
     .evict_inode = fencefs_evict,
     .free_inode = fencefs_free_inode,
@@ -145,7 +98,7 @@ static int fill_super(struct super_block *sb, struct fs_context *context)
 
     if (!fs)
         return -ENOMEM;
-    fs->bug = (enum fencefs_bug)(unsigned long)context->fs_private;
+    fs->options = *(const struct fencefs_options *)context->fs_private;
     spin_lock_init(&fs->map_lock);
     sb->s_fs_info = fs;
     sb->s_op = &super_operations;
@@ -160,7 +113,7 @@ static int fill_super(struct super_block *sb, struct fs_context *context)
     if (!error)
         error = read_super(fs, sb);
     if (!error)
-        error = recover(fs);
+        error = fencefs_recover(fs);
     if (error == -EUCLEAN)
         pr_err("fencefs: %s is damaged\n", sb->s_id);
     if (error)
@@ -182,54 +135,28 @@ fail:
     return error;
 }
 
-enum option { OPTION_dax, OPTION_bug };
-
-static const struct fs_parameter_spec parameters[] = {
-    fsparam_flag("dax", OPTION_dax),
-    fsparam_string("bug", OPTION_bug),
-    {},
-};
-
-static int parse_parameter(struct fs_context *context, struct fs_parameter *parameter)
-{
-    struct fs_parse_result result;
-    int found = fs_parse(context, parameters, parameter, &result);
-
-    if (found < 0 || found == OPTION_dax)
-        return found < 0 ? found : 0;
-    found = variant_named(parameter->string);
-    if (found < 0)
-        return found;
-    context->fs_private = (void *)(unsigned long)found;
-    return 0;
-}
-
 static int get_tree(struct fs_context *context)
 {
     return get_tree_bdev(context, fill_super);
 }
 
-/* Options of a remount are passed over: the variant stays what it is. */
+/* Options of a remount are passed over: the mode and the variant stay what they are. */
 static int reconfigure(struct fs_context *context)
 {
     return 0;
 }
 
 static const struct fs_context_operations context_operations = {
-    .parse_param = parse_parameter,
+    .free = fencefs_free_options,
+    .parse_param = fencefs_parse_option,
     .get_tree = get_tree,
     .reconfigure = reconfigure,
 };
 
 static int init_fs_context(struct fs_context *context)
 {
-    const int variant = variant_named(bug);
-
-    if (variant < 0)
-        return variant;
-    context->fs_private = (void *)(unsigned long)variant;
     context->ops = &context_operations;
-    return 0;
+    return fencefs_make_options(context);
 }
 
 static struct file_system_type type = {
@@ -237,15 +164,13 @@ static struct file_system_type type = {
     .name = "fencefs",
     .fs_flags = FS_REQUIRES_DEV,
     .init_fs_context = init_fs_context,
-    .parameters = parameters,
+    .parameters = fencefs_parameters,
     .kill_sb = kill_block_super,
 };
 
 static int __init fencefs_init(void)
 {
-    const int variant = variant_named(bug);
-
-    return variant < 0 ? variant : register_filesystem(&type);
+    return fencefs_check_parameter() ?: register_filesystem(&type);
 }
 
 static void __exit fencefs_exit(void)
