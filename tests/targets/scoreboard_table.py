@@ -12,12 +12,33 @@ def state_key(finding):
     return finding["verdict"], finding["oracle"], finding["summary"]
 
 
+def functions_of(finding):
+    """The functions whose stores decide, without the offsets in them."""
+    stores = [finding.get(side) for side in ("absent", "present", "last")]
+    return {store["site"].split("+")[0].split(" ")[0] for store in stores if store}
+
+
+def mismatch(result, findings):
+    """Why none of the findings is the one that the table describes; "" if one is, or if it describes none."""
+    if not result["title"] and not result["place"]:
+        return ""
+    titled = [each for each in findings if not result["title"] or each["summary"] == result["title"]]
+    if not titled:
+        return f"not called '{result['title']}'"
+    # A crash has its place in its title: the function in which it happened.
+    if any(not result["place"] or result["place"] in functions_of(each) or f" {result['place']}" in f" {each['summary']}"
+           for each in titled):
+        return ""
+    return f"not placed in {result['place']}"
+
+
 def of_correct_variants(results):
     """What is said about correct variants: that alone shows no bug of another variant."""
     rules, states, known = collections.defaultdict(set), collections.defaultdict(set), set()
     for result in results:
         if not result["bug"] and not result["error"]:
-            known.add((result["target"], result["workload"]))
+            if not result["mode"]:
+                known.add((result["target"], result["workload"]))
             rules[result["target"]].update(map(rule_key, result["rules"]["findings"]))
             states[result["target"]].update(map(state_key, result["states"]["findings"]))
     return rules, states, known
@@ -39,9 +60,27 @@ def judge(result, correct):
     return rules, states
 
 
+def warning_texts(result):
+    return sorted([f"{each['rule']} in {each['function']}" for each in findings_of(result, "rules", "warning")] +
+                  [each["summary"] for each in findings_of(result, "states", "warning")])
+
+
 def bugs_in_right_code(result):
     """(by rules, by states) of a row that has no correctness bug."""
     return findings_of(result, "rules", "bug"), findings_of(result, "states", "bug")
+
+
+def of_right_rows(rows):
+    return {
+        "variants": len(rows),
+        "states": sum(row["states"] for row in rows),
+        "images": sum(row["tested"] for row in rows),
+        "with_rule_bugs": sum(bool(row["rule_bugs"]) for row in rows),
+        "with_performance_findings": sum(bool(row["by_rules"]) and not row["rule_bugs"] for row in rows),
+        "with_state_findings": sum(bool(row["by_states"]) for row in rows),
+        "warnings": sum(len(row["warnings"]) for row in rows),
+        "unknown_warnings": sum(len(row["unknown_warnings"]) for row in rows),
+    }
 
 
 def summarize(results, seconds):
@@ -49,7 +88,7 @@ def summarize(results, seconds):
     classes = {}
     rows = []
     for result in results:
-        row = {key: result[key] for key in ("target", "bug", "workload", "class", "severity", "kind", "missed", "error")}
+        row = {key: result[key] for key in ("target", "bug", "workload", "mode", "class", "severity", "kind", "missed", "error")}
         states = result["states"] or {}
         row["states"] = states.get("states", 0)
         row["tested"] = sum(states.get("verdicts", {}).values())
@@ -57,18 +96,22 @@ def summarize(results, seconds):
         row["seconds"] = result["seconds"]
         row["first_detection"] = states.get("first_detection")
         row["stop"] = states.get("stop")
-        row["warnings"] = len(findings_of(result, "rules", "warning")) + len(findings_of(result, "states", "warning"))
+        row["warnings"] = warning_texts(result)
+        row["mismatch"] = ""
         if result["bug"] and not row["error"] and (result["target"], result["workload"]) not in correct_ones[2]:
             row["error"] = "its correct variant could not be run: nothing to compare with"
         if result["severity"] != "correctness":
             by_rules, by_states = bugs_in_right_code(result)
             row["false_bugs"] = len(by_rules) + len(by_states)
+            row["unknown_warnings"] = [each for each in row["warnings"] if each not in result["known_warnings"]]
         if result["bug"]:
             by_rules, by_states = judge(result, correct_ones)
             row["by_rules"] = sorted({each["rule"] for each in by_rules})
             row["by_states"] = sorted({f"{each['verdict']} ({each['oracle']})" for each in by_states})
             row["found"] = not row["error"] and bool(
                 by_rules if result["severity"] == "performance" else by_rules or by_states)
+            if row["found"]:
+                row["mismatch"] = mismatch(result, by_states)
             entry = classes.setdefault((result["severity"], result["class"]), collections.Counter())
             entry["planted"] += 1
             entry["found"] += row["found"]
@@ -83,20 +126,17 @@ def summarize(results, seconds):
     planted = collections.Counter(row["severity"] for row in rows if row["bug"])
     found = collections.Counter(row["severity"] for row in rows if row["bug"] and row["found"])
     correct = [row for row in rows if not row["bug"] and row["kind"] != "example"]
+    examples = [row for row in rows if row["kind"] == "example"]
     return {
         "planted": dict(planted),
         "found": dict(found),
         "classes": [{"severity": severity, "class": name, **entry} for (severity, name), entry in sorted(classes.items())],
-        "correct": {
-            "variants": len(correct),
-            "states": sum(row["states"] for row in correct),
-            "images": sum(row["tested"] for row in correct),
-            "with_rule_bugs": sum(bool(row["rule_bugs"]) for row in correct),
-            "with_performance_findings": sum(bool(row["by_rules"]) and not row["rule_bugs"] for row in correct),
-            "with_state_findings": sum(bool(row["by_states"]) for row in correct),
-        },
+        "correct": of_right_rows(correct),
+        "examples": of_right_rows(examples),
         "errors": sum(bool(row["error"]) for row in rows),
-        "false_bugs": sum(row.get("false_bugs", 0) for row in rows if row["kind"] != "example"),
+        "false_bugs": sum(row.get("false_bugs", 0) for row in rows),
+        "false_warnings": sum(len(row.get("unknown_warnings", [])) for row in rows),
+        "mismatches": [f"{row['target']}:{row['bug']}: {row['mismatch']}" for row in rows if row["mismatch"]],
         "missed": [f"{row['target']}:{row['bug']}" for row in rows if row["bug"] and not row["found"]],
         "expected_to_miss": [f"{row['target']}:{row['bug']}" for row in rows if row["bug"] and row["missed"]],
         "infra_errors": sum(row["infra_errors"] for row in rows),
@@ -109,22 +149,35 @@ def share(found, planted):
     return f"{found} of {planted} ({100 * found / planted:.0f} %)" if planted else "none planted"
 
 
+def right_line(name, rows):
+    return (f"- {name}: {rows['variants']}, {rows['states']} crash states, {rows['images']} images tested; "
+            f"{rows['with_state_findings']} with bugs by states, {rows['with_rule_bugs']} with bugs by rules, "
+            f"{rows['with_performance_findings']} with performance findings only")
+
+
+def warnings_line(name, rows):
+    return f"- {name}: {rows['warnings']}, {rows['warnings'] - rows['unknown_warnings']} of them known beforehand"
+
+
 def row_line(row):
     first = "" if row["first_detection"] is None else f"{row['first_detection']:.1f}"
-    return (f"| {row['target']} | {row['bug'] or '(correct)'} | {row['class']} | {', '.join(row['by_rules'])} "
-            f"| {', '.join(row['by_states'])} | {row['warnings'] or ''} | {row['states']} | {row['tested']} "
+    name = row["bug"] or f"(correct, {row['workload']}{', ' + row['mode'] if row['mode'] else ''})"
+    return (f"| {row['target']} | {name} | {row['class']} | {', '.join(row['by_rules'])} "
+            f"| {', '.join(row['by_states'])} | {len(row['warnings']) or ''} | {row['states']} | {row['tested']} "
             f"| {row['stop'] or ''} | {first} | {row['seconds']} "
-            f"| {row['error'] or ''} |")
+            f"| {row['error'] or row['mismatch']} |")
 
 
 def markdown(table, results):
-    planted, found, correct = table["planted"], table["found"], table["correct"]
+    planted, found = table["planted"], table["found"]
     lines = [
         f"- correctness bugs: {share(found.get('correctness', 0), planted.get('correctness', 0))} found",
         f"- performance bugs: {share(found.get('performance', 0), planted.get('performance', 0))} found by rules",
-        f"- correct variants: {correct['variants']}, {correct['states']} crash states, {correct['images']} images tested; "
-        f"{correct['with_state_findings']} with bugs by states, {correct['with_rule_bugs']} with bugs by rules, "
-        f"{correct['with_performance_findings']} with performance findings only",
+        right_line("correct variants", table["correct"]),
+        warnings_line("warnings in correct variants", table["correct"]),
+        right_line("examples of others", table["examples"]),
+        warnings_line("warnings in examples", table["examples"]),
+        f"- findings that are not as described: {'; '.join(table['mismatches']) or 'none'}",
         f"- rows: {len(table['rows'])} in {table['seconds']} s, {table['errors']} could not be run, "
         f"{table['infra_errors']} images with infra errors; {table['false_bugs']} bugs seen where there are none",
         "",
@@ -142,7 +195,8 @@ def markdown(table, results):
 
 
 def exit_status(table):
-    """0: what was planted was found, but for what is known to be missed; no bugs were seen where there are none; every row
-    could be run and every image judged."""
+    """0: what was planted was found, but for what is known to be missed, and as its table describes it; no bugs and no unknown
+    warnings were seen where there are none, examples included; every row could be run and every image judged."""
     as_expected = table["missed"] == table["expected_to_miss"]
-    return 0 if as_expected and not table["false_bugs"] and not table["errors"] and not table["infra_errors"] else 1
+    wrong = ("false_bugs", "false_warnings", "mismatches", "errors", "infra_errors")
+    return 0 if as_expected and not any(table[each] for each in wrong) else 1

@@ -30,12 +30,18 @@ class Row:
     severity: str  # correctness, performance, or none
     kind: str  # file_system, program, example
     spec: str
-    inputs: str = ""  # what else the result depends on
+    image: str = "default"  # the guest's: kernel, agent, modules
+    files: tuple = ()  # what else the result depends on: the target's programs, the oracle's
     missed: str = ""  # why nothing finds it: known beforehand
+    mode: str = ""  # of a target that is correct in several ways; "" is the first one
+    title: str = ""  # what a finding must say ...
+    place: str = ""  # ... and the function that it must name
+    healthy: tuple = ()  # what oracles must say without any crash
+    known: tuple = ()  # warnings that a correct variant is known to have, with their reasons in its table
 
     @property
     def name(self):
-        return f"{self.target}:{self.bug or 'correct'}:{self.workload}"
+        return ":".join([self.target, self.bug or "correct", self.workload] + ([self.mode] if self.mode else []))
 
 
 def load(path):
@@ -54,8 +60,7 @@ def digest(paths):
     return total.hexdigest()
 
 
-def fencefs_spec(work, workload, bug):
-    options = "dax" + (f",bug={bug}" if bug else "")
+def fencefs_spec(work, workload, options, promise):
     setup = FENCEFS / "workloads" / f"{workload}.setup"
     oracles = [str(work / "oracle"), "usable"]
     if workload != "threads":  # what threads do at the same time has no one legal order
@@ -69,7 +74,7 @@ size = "16M"
 type = "fencefs"
 mkfs_program = "mkfs.fencefs"
 first_mount_options = "dax"
-mount_options = {quoted(options)}
+mount_options = {quoted(",".join(["dax"] + options))}
 """
     if setup.exists():
         text += f"[setup]\nscript = {quoted(setup.read_text())}\n"
@@ -136,12 +141,26 @@ recovery = ["sh", "-ec", {quoted(example["check"])}]
 
 def fencefs_rows(work):
     table = load(FENCEFS / "fencefs.toml")
-    inputs = digest([path for path in FENCEFS.rglob("*") if path.is_file() and path.suffix not in (".toml", ".ops", ".setup")])
-    for workload in table["target"]["workloads"]:
-        yield Row("fencefs", "", workload, "", "none", "file_system", fencefs_spec(work, workload, ""), inputs)
+    files = tuple(work / "oracle" / name for name in ("oracle.toml", "check", "fsck.fencefs"))
+    modes = {mode["name"]: mode for mode in table["mode"]}
+    first = table["mode"][0]["name"]
+
+    def named(mode):
+        return "" if mode == first else mode
+
+    def options_of(each):
+        return [each["options"]] if "options" in each else []
+
+    for mode in table["mode"]:
+        for workload in mode["workloads"]:
+            yield Row("fencefs", "", workload, "", "none", "file_system",
+                      fencefs_spec(work, workload, options_of(mode), mode["promise"]), "fencefs", files,
+                      mode=named(mode["name"]), healthy=tuple(mode.get("healthy", [])))
     for bug in table["bug"]:
+        options = options_of(bug) or [f"bug={bug['name']}"]
         yield Row("fencefs", bug["name"], bug["workload"], bug["class"], bug["severity"], "file_system",
-                  fencefs_spec(work, bug["workload"], bug["name"]), inputs, bug.get("missed", ""))
+                  fencefs_spec(work, bug["workload"], options, modes[first]["promise"]), "fencefs", files,
+                  bug.get("missed", ""), title=bug.get("title", ""), place=bug.get("place", ""))
 
 
 def program_rows(build):
@@ -151,16 +170,25 @@ def program_rows(build):
         cpus = table["target"].get("cpus", 1)
         program = build / "tests/targets/programs" / name
         transactions = table["target"].get("transactions", [])
-        inputs = digest([PROGRAMS / f"{name}.c", PROGRAMS / "target.h", *PROGRAMS.glob("word_log.*")])
+        files = (program, *(PROGRAMS / each for each in transactions))
+        known = known_warnings(table["target"])
         for bug in [{"name": "", "class": "", "severity": "none"}, *table["bug"]]:
             yield Row(name, bug["name"], "run", bug["class"], bug["severity"], "program",
-                      program_spec(program, name, cpus, transactions, bug["name"]), inputs, bug.get("missed", ""))
+                      program_spec(program, name, cpus, transactions, bug["name"]), "default", files,
+                      bug.get("missed", ""), title=bug.get("title", ""), place=bug.get("place", ""), known=known)
 
 
 def example_rows(work):
-    inputs = digest([EXAMPLES / "build", EXAMPLES / "map_driver.c"])
-    for example in load(EXAMPLES / "examples.toml")["example"]:
-        yield Row("example-" + example["name"], "", "run", "", "none", "example", example_spec(work, example), inputs)
+    table = load(EXAMPLES / "examples.toml")
+    for example in table["example"]:
+        files = tuple(work / "examples" / name for name in example["programs"])
+        yield Row("example-" + example["name"], "", "run", "", "none", "example", example_spec(work, example), "default",
+                  files, known=known_warnings(table) + known_warnings(example))
+
+
+def known_warnings(table):
+    """Each with a `summary` and a `why`."""
+    return tuple(each["summary"] for each in table.get("known_warning", []))
 
 
 def all_rows(work, build):
@@ -174,11 +202,12 @@ def select(rows, only, quick):
     chosen = [row for row in rows if any(f"{row.name}:".startswith(each + ":") for each in wanted)]
     # What the correct variant shows too is no sign of a bug, so it is always there.
     against = {(row.target, row.workload) for row in chosen if row.bug}
-    return [row for row in rows if row in chosen or (not row.bug and (row.target, row.workload) in against)]
+    return [row for row in rows
+            if row in chosen or (not row.bug and not row.mode and (row.target, row.workload) in against)]
 
 
 def build_fencefs(work, build, fencepost):
-    """The image `fencefs`, and the oracle's folder with its program in it."""
+    """The image `fencefs`, and the oracle's folder with its program in it. Returns the image's digest."""
     images = fencepost("image", "build")
     release = images["kernel_release"]
     tools = build / "tests/targets/fencefs"
@@ -196,11 +225,13 @@ def build_fencefs(work, build, fencepost):
     extra = work / "fencefs-root" / "usr" / "sbin"
     extra.mkdir(parents=True, exist_ok=True)
     shutil.copy2(tools / "mkfs.fencefs", extra)
-    fencepost("image", "build", "--name", "fencefs", "--module", str(module), "--extra", str(work / "fencefs-root"))
+    image = fencepost("image", "build", "--name", "fencefs", "--module", str(module),
+                      "--extra", str(work / "fencefs-root"))
     oracle = work / "oracle"
     oracle.mkdir(exist_ok=True)
     for path in [FENCEFS / "oracle" / "oracle.toml", FENCEFS / "oracle" / "check", tools / "fsck.fencefs"]:
         shutil.copy2(path, oracle)
+    return image["digest"]
 
 
 def build_examples(work):
@@ -208,9 +239,11 @@ def build_examples(work):
 
 
 def prepare(rows, work, build, fencepost):
+    """Builds what the rows need. Returns the digests of the guests' images."""
     kinds = {row.kind for row in rows}
-    fencepost("image", "build")
+    images = {"default": fencepost("image", "build")["digest"]}
     if "file_system" in kinds:
-        build_fencefs(work, build, fencepost)
+        images["fencefs"] = build_fencefs(work, build, fencepost)
     if "example" in kinds:
         build_examples(work)
+    return images
