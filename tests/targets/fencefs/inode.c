@@ -155,7 +155,7 @@ int fencefs_update_time(struct inode *inode, struct timespec64 *time, int flags)
 }
 
 /* One word, so that no transaction is needed; the times before it, on its line. */
-static void set_mode_unfenced(struct inode *inode)
+static noinline void set_mode_unfenced(struct inode *inode)
 {
     struct fencefs_inode *pi = pm_inode(inode);
 
@@ -181,7 +181,8 @@ int fencefs_setattr(struct user_namespace *users, struct dentry *dentry, struct 
     if (!(attr->ia_valid & (ATTR_MODE | ATTR_UID | ATTR_GID | ATTR_MTIME_SET | ATTR_TIMES_SET)) &&
         attr->ia_valid & ATTR_SIZE)
         return 0;
-    if (has_bug(fs, BUG_chmod_unfenced) && attr->ia_valid & ATTR_MODE) {
+    if (has_bug(fs, BUG_chmod_unfenced) && attr->ia_valid & ATTR_MODE &&
+        !(attr->ia_mode & ~inode->i_mode)) {
         setattr_copy(users, inode, attr);
         set_mode_unfenced(inode);
         return 0;
