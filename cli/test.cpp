@@ -133,7 +133,7 @@ void add_test_arguments(CLI::App &verb, TestArguments &arguments)
     add_walk_arguments(verb, arguments.walk);
     verb.get_option("--strategy")
         ->each([&arguments](const std::string &) { arguments.strategy_given = true; })
-        ->default_str(fmt::format("{}; with sync semantics returns too", kDefaultTestStrategy));
+        ->default_str(fmt::format("{}; with a promise of durability on return, returns too", kDefaultTestStrategy));
     verb.add_option("--oracle", arguments.oracles,
                     "Who judges, joined by commas; default: what the spec says")
         ->delimiter(',')
@@ -229,6 +229,8 @@ test::TestReport run_test(const Context &context, const record::RunFiles &files,
                           [&](const test::TestProgress &now) { line.show(now); });
 }
 
+namespace {
+
 std::string code_of(const test::FindingStore &store)
 {
     return terminal_text(store.name) +
@@ -261,6 +263,28 @@ std::string what_decides(const test::Finding &finding)
     return "which store decides was not found out; the last was that of " + code_of(finding.last);
 }
 
+void print_promise(const test::TestReport &report)
+{
+    if (!report.promise) {
+        fmt::print("promise    none held against it: no oracle here compares trees\n");
+        return;
+    }
+    fmt::print("promise    {}: {}\n           from: {}\n", report.promise->name,
+               describe(report.promise->promise), terminal_text(report.promise->source));
+}
+
+json promise_json(const test::TestReport &report)
+{
+    if (!report.promise)
+        return nullptr;
+    json fields = json::object();
+    for (const run::PromiseField &field : run::promise_fields())
+        fields[field.name] = field_value(report.promise->promise, field.name);
+    return {{"name", report.promise->name}, {"source", report.promise->source}, {"fields", fields}};
+}
+
+} // namespace
+
 void print_report(const test::TestReport &report, const record::RunFiles &files)
 {
     fmt::print("tested     {} images in {:.1f} s{}: {}\n", report.tested, report.seconds,
@@ -276,6 +300,7 @@ void print_report(const test::TestReport &report, const record::RunFiles &files)
     if (report.workers.lost_guests != 0)
         fmt::print("lost       {} guests, each replaced\n", report.workers.lost_guests);
     fmt::print("in all     {} states: {}\n", report.states, counted(report.all_verdicts));
+    print_promise(report);
     fmt::print("findings   {}\n", report.findings.size());
     for (const test::Finding &finding : report.findings) {
         fmt::print("  {} {} {}: {} ({})\n", finding.id, finding.severity, finding.verdict,
@@ -296,6 +321,7 @@ json report_json(const test::TestReport &report)
     return {{"tested", report.tested},
             {"verdicts", report.verdicts},
             {"stop", test::to_string(report.stop)},
+            {"promise", promise_json(report)},
             {"confirmed", report.confirmed},
             {"known", report.known},
             {"generated", report.walk.generated},

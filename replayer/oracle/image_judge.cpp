@@ -46,6 +46,7 @@ public:
 
     void prepare(guest::Guest &guest) override;
     std::uint64_t expectation(std::uint64_t crash_seq) const override;
+    std::optional<run::ChosenPromise> promise() const override;
     bool one_tree_after_return() const override;
     Judgement judge(const Subject &subject) override;
 
@@ -126,10 +127,17 @@ std::uint64_t ImageJudge::expectation(std::uint64_t crash_seq) const
     return result;
 }
 
+std::optional<run::ChosenPromise> ImageJudge::promise() const
+{
+    if (choice_.trees.empty())
+        return std::nullopt;
+    return choice_.trees.front().promise;
+}
+
 bool ImageJudge::one_tree_after_return() const
 {
     return std::any_of(choice_.trees.begin(), choice_.trees.end(), [](const TreeOracle &oracle) {
-        return oracle.rules.semantics == Semantics::sync;
+        return oracle.promise.promise.durable == run::Durability::on_return;
     });
 }
 
@@ -298,7 +306,7 @@ void ImageJudge::judge_trees(const JudgeReply &reply, std::uint64_t crash_seq,
     for (const TreeOracle &oracle : choice_.trees) {
         const Window window = oracle.legal.window(crash_seq);
         const TreeVerdict verdict =
-            judge_tree(reply.tree, oracle.legal.history(), window, oracle.rules);
+            judge_tree(reply.tree, oracle.legal.history(), window, oracle.promise.promise);
         if (verdict.legal && !verdict.undecided)
             continue;
         Evidence evidence;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "replayer/guest/guest.h"
+#include "replayer/run/promise.h"
 
 namespace fencepost::oracle {
 
@@ -80,6 +82,9 @@ public:
     // Equal numbers: an image is worth the same at both crash points, so that it is judged once.
     // What a workload has promised changes with its operations, and with it what an image may hold.
     virtual std::uint64_t expectation(std::uint64_t /*crash_seq*/) const { return 0; }
+
+    // What is held against the file system; nothing: no oracle compares trees.
+    virtual std::optional<run::ChosenPromise> promise() const { return std::nullopt; }
 
     // Whether all that was written when an operation has returned can recover to one tree only.
     virtual bool one_tree_after_return() const { return false; }

@@ -3,7 +3,6 @@
 #include "replayer/oracle/oracle_choice.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 
 #include "base/child_process.h"
@@ -12,20 +11,6 @@
 namespace fencepost::oracle {
 
 namespace {
-
-// File systems that make every operation durable before it returns.
-constexpr std::array kSyncFileSystems = {"NOVA", "nova", "pmfs", "winefs", "hymfs"};
-
-bool has_option(const std::string &options, const std::string &wanted)
-{
-    const std::string list = "," + options + ",";
-    return list.find("," + wanted + ",") != std::string::npos;
-}
-
-bool has_dax(const std::string &options)
-{
-    return has_option(options, "dax") || has_option(options, "dax=always");
-}
 
 std::optional<agent::MountRequest> mount_of(const agent::Job &job)
 {
@@ -139,6 +124,11 @@ private:
         // `mount` is part of every judgement.
     }
 
+    run::ChosenPromise promise() const
+    {
+        return run::choose_promise(choice_.mount->fstype, choice_.mount->options, test_.promise);
+    }
+
     void add_semantic()
     {
         LegalStates legal =
@@ -146,8 +136,7 @@ private:
         for (const Mask &mask : legal.history().masks)
             say(fmt::format("no two runs agree on the {} of {}: not compared", mask.field,
                             mask.path));
-        choice_.trees.push_back(
-            {"semantic", std::move(legal), rules_for(*choice_.mount, test_.semantics)});
+        choice_.trees.push_back({"semantic", std::move(legal), promise()});
     }
 
     void add_differential()
@@ -158,7 +147,7 @@ private:
         choice_.trees.push_back({"differential",
                                  find_legal_states_of(other, settings_.run, settings_.inputs,
                                                       settings_.cache, settings_.progress),
-                                 rules_for(*choice_.mount, test_.semantics)});
+                                 promise()});
     }
 
     const JudgeSettings &settings_;
@@ -167,19 +156,6 @@ private:
 };
 
 } // namespace
-
-SemanticRules rules_for(const agent::MountRequest &mount, const std::string &semantics)
-{
-    SemanticRules rules;
-    const bool sync = semantics.empty()
-                          ? std::find(kSyncFileSystems.begin(), kSyncFileSystems.end(),
-                                      mount.fstype) != kSyncFileSystems.end()
-                          : semantics == "sync";
-    rules.semantics = sync ? Semantics::sync : Semantics::fsync;
-    rules.sizes_lag = !sync && !has_dax(mount.options);
-    rules.stale_bytes = rules.sizes_lag && has_option(mount.options, "data=writeback");
-    return rules;
-}
 
 void check_oracles(const std::vector<std::string> &names, const std::string &file_system,
                    bool has_recovery)

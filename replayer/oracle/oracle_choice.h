@@ -15,7 +15,7 @@ namespace fencepost::oracle {
 struct TreeOracle {
     std::string name; // semantic or differential
     LegalStates legal;
-    SemanticRules rules;
+    run::ChosenPromise promise;
 };
 
 struct OracleChoice {
@@ -29,8 +29,5 @@ struct OracleChoice {
 
 // As check_oracles() has it for oracles that do not suit the run.
 OracleChoice choose_oracles(const JudgeSettings &settings);
-
-// What the file system promises, from its type and its mount options.
-SemanticRules rules_for(const agent::MountRequest &mount, const std::string &semantics);
 
 } // namespace fencepost::oracle

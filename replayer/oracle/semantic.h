@@ -8,21 +8,11 @@
 #include <vector>
 
 #include "replayer/oracle/history.h"
+#include "replayer/run/promise.h"
 
 namespace fencepost::oracle {
 
-enum class Semantics {
-    sync,  // what has returned is durable, and each operation is atomic
-    fsync, // what was synced is durable; the rest is that of some later operation
-};
-
-struct SemanticRules {
-    Semantics semantics = Semantics::fsync;
-    // Sizes of files that were not synced may lag behind the rest of the tree: delayed allocation.
-    bool sizes_lag = false;
-    // Bytes of files that were not synced may be anything: data=writeback without DAX.
-    bool stale_bytes = false;
-};
+using run::Promise;
 
 // As indices into History::states.
 struct Window {
@@ -35,7 +25,14 @@ struct TreeProblem {
     std::string kind; // a field's name, "missing", "unexpected", "twice", "linked", "bytes",
                       // "zeros", "garbage", "cannot read", ...
     std::string path;
-    std::string detail;
+    std::string detail;    // in words, without the path: "size is 0, not 1024"
+    std::size_t since = 0; // the state that made what is expected; 0: it was so from the start
+};
+
+// What a tree lacks to be that of one state.
+struct StateDifference {
+    std::size_t state = 0;
+    std::vector<TreeProblem> problems;
 };
 
 struct TreeVerdict {
@@ -45,12 +42,14 @@ struct TreeVerdict {
     std::size_t last_state = 0;  // ... to here were compared with
     std::size_t nearest = 0;     // the one with the fewest problems
     std::vector<TreeProblem> problems;
+    // Of an illegal tree, in order of states; of many states the first, the last and the nearest.
+    std::vector<StateDifference> against;
 };
 
 TreeVerdict judge_tree(const agent::TreeDump &tree, const History &history, const Window &window,
-                       const SemanticRules &rules);
+                       const Promise &promise);
 
 // The earliest state that the tree may be that of.
-std::size_t durable_state(const History &history, const Window &window, const SemanticRules &rules);
+std::size_t durable_state(const History &history, const Window &window, const Promise &promise);
 
 } // namespace fencepost::oracle

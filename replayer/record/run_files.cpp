@@ -2,6 +2,8 @@
 // See run_files.h.
 #include "replayer/record/run_files.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "replayer/guest/template_manifest.h"
 #include "trace/compression.h"
@@ -12,7 +14,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr int kInputsFormat = 3;
+constexpr int kInputsFormat = 4;
 constexpr int kCompressionLevel = 3;
 
 void save_compressed(const std::filesystem::path &path, const std::string &text)
@@ -38,6 +40,20 @@ std::vector<SourceText> texts_from_json(const json &list)
     return texts;
 }
 
+// Checked here: a run directory may be anybody's.
+run::PromiseSpec promise_from_json(const json &promise)
+{
+    run::PromiseSpec spec = {promise.at("preset"), promise.at("fields")};
+    bool known = spec.preset.empty() || run::find_preset(spec.preset);
+    for (const auto &[name, value] : spec.fields) {
+        const run::PromiseField *field = run::find_promise_field(name);
+        known = known && field && std::find(field->values.begin(), field->values.end(), value) != field->values.end();
+    }
+    if (!known)
+        fail(ErrorKind::trace, "inputs.json has a promise that does not exist");
+    return spec;
+}
+
 AnalyzeSpec analyze_from_json(const json &analyze)
 {
     return {texts_from_json(analyze.at("transactions")), texts_from_json(analyze.at("order")),
@@ -55,7 +71,8 @@ void save_inputs(const RunFiles &files, const RecordInputs &inputs)
                            {"stacks", inputs.stacks},
                            {"test",
                             {{"oracles", inputs.test.oracles},
-                             {"semantics", inputs.test.semantics},
+                             {"promise",
+                              {{"preset", inputs.test.promise.preset}, {"fields", inputs.test.promise.fields}}},
                              {"recovery", inputs.test.recovery},
                              {"other_file_system", inputs.test.other_file_system},
                              {"time_limit", inputs.test.time_limit}}},
@@ -82,8 +99,8 @@ RecordInputs load_inputs(const RunFiles &files)
         inputs.host_time_limit = document.at("host_time_limit");
         inputs.stacks = document.at("stacks");
         const json &test = document.at("test");
-        inputs.test = {test.at("oracles"), test.at("semantics"), test.at("recovery"), test.at("other_file_system"),
-                       test.at("time_limit")};
+        inputs.test = {test.at("oracles"), promise_from_json(test.at("promise")), test.at("recovery"),
+                       test.at("other_file_system"), test.at("time_limit")};
         inputs.analyze = analyze_from_json(document.at("analyze"));
         inputs.spec = read_file(files.spec());
         if (!agent::decode_job(read_file(files.setup_job()), inputs.setup) ||

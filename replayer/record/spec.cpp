@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/files.h"
+#include "replayer/record/spec_promise.h"
 #include "replayer/record/spec_reader.h"
 
 namespace fencepost::record {
@@ -24,7 +25,7 @@ const std::vector<std::string> kSetupFields = {"script", "file"};
 const std::vector<std::string> kWorkloadFields = {"kind", "text", "file", "command", "directory", "environment",
                                                   "system_calls", "unmount", "time_limit", "host_time_limit"};
 const std::vector<std::string> kCopyFields = {"from", "to"};
-const std::vector<std::string> kTestFields = {"oracles", "semantics", "recovery", "other_file_system", "time_limit"};
+const std::vector<std::string> kTestFields = {"oracles", "promise", "semantics", "recovery", "other_file_system", "time_limit"};
 const std::vector<std::string> kAnalyzeFields = {"transactions", "order", "suppressions"};
 
 constexpr std::uintmax_t kFileLimit = 30ull << 20; // what fits into a guest's mailbox with room to spare
@@ -366,9 +367,7 @@ void SpecParser::read_test(const TableReader &root)
     for (std::string &oracle : test.oracles)
         if (oracle.find('/') != std::string::npos)
             oracle = host_path(*reader, "oracles", oracle).string();
-    test.semantics = reader->text("semantics").value_or("");
-    if (!test.semantics.empty() && test.semantics != "sync" && test.semantics != "fsync")
-        reader->refuse("semantics", "test.semantics is \"sync\" or \"fsync\", not \"{}\"", test.semantics);
+    test.promise = read_promise(*reader);
     test.recovery = reader->texts("recovery").value_or(std::vector<std::string>());
     if (reader->has("recovery") && (test.recovery.empty() || test.recovery.front().empty()))
         reader->refuse("recovery", "test.recovery is a program and its arguments");
@@ -423,6 +422,10 @@ std::vector<std::string> spec_fields()
     add("workload", kWorkloadFields);
     add("copy", kCopyFields);
     add("test", kTestFields);
+    std::erase(result, "test.semantics"); // refused, with a hint
+    for (const run::PromiseField &field : run::promise_fields())
+        result.push_back("test.promise." + field.name);
+    result.push_back("test.promise.preset");
     add("analyze", kAnalyzeFields);
     return result;
 }

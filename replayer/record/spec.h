@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "replayer/guest/guest_config.h"
+#include "replayer/run/promise.h"
 
 namespace fencepost::record {
 
@@ -70,7 +71,7 @@ struct WorkloadSpec {
 // How crash images of the run are judged.
 struct TestSpec {
     std::vector<std::string> oracles = {};  // empty: those that suit the file system
-    std::string semantics = {};             // "sync" or "fsync"; empty: by the file system
+    run::PromiseSpec promise = {};          // of the file system; empty: its default
     std::vector<std::string> recovery = {}; // a command in the guest, for the oracle `program`
     std::string other_file_system = {};     // for the oracle `differential`
     std::uint32_t time_limit = 60;          // seconds that a guest has for one image

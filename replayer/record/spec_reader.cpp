@@ -105,6 +105,14 @@ std::optional<std::vector<std::string>> TableReader::texts(const std::string &fi
     return result;
 }
 
+std::optional<TableReader> TableReader::table(const std::string &field, const std::vector<std::string> &known) const
+{
+    const toml::node *node = find(field);
+    if (!node || !node->is_table())
+        return std::nullopt;
+    return TableReader(*node->as_table(), name_, full(field), known);
+}
+
 std::optional<std::vector<std::string>> TableReader::assignments(const std::string &field) const
 {
     const toml::node *node = find(field);

@@ -40,6 +40,8 @@ public:
     // A table of texts, as NAME=value.
     std::optional<std::vector<std::string>> assignments(const std::string &field) const;
     bool has(const std::string &field) const { return table_.contains(field); }
+    // A table in this one; nothing: there is none, or it is something else.
+    std::optional<TableReader> table(const std::string &field, const std::vector<std::string> &known) const;
 
     // Throws a usage error at the field, or at the table if it has none.
     template <typename... Args>

@@ -406,6 +406,7 @@ TestReport test_run(const record::RunFiles &run, const TestGuest &guest, oracle:
     TestWalk listener(run, reader, initial, plan, options, results, progress);
     listener.set_walk(walk);
     TestReport &report = listener.report();
+    report.promise = judge.promise();
     try {
         report.walk = walk.run(listener);
         listener.finish();

@@ -44,6 +44,7 @@ enum class TestStop { end, limit, time, bugs };
 struct TestReport {
     states::WalkReport walk;
     TestStop stop = TestStop::end;
+    std::optional<run::ChosenPromise> promise = {}; // that was held against the file system
     // Of this session.
     std::uint64_t tested = 0;
     std::map<std::string, std::uint64_t> verdicts;

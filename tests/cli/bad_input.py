@@ -27,7 +27,9 @@ def make_files(directory):
     (directory / "field.toml").write_text('[workload]\nkind = "script"\ntext = "true"\n[guest]\ncpu = 2\n')
     (directory / "outside.toml").write_text('[workload]\nkind = "script"\nfile = "/etc/passwd"\n')
     (directory / "image.toml").write_text('[workload]\nkind = "script"\ntext = "true"\n[guest]\nimage = "nothing"\n')
-    for name, line in {"semantics": 'semantics = "magic"', "recovery": "recovery = []", "other": 'other_file_system = "fat"',
+    for name, line in {"semantics": 'semantics = "sync"', "promise": 'promise = "magic"',
+                       "promise-field": 'promise = { bytes = "new" }', "promise-name": 'promise = { fast = true }',
+                       "recovery": "recovery = []", "other": 'other_file_system = "fat"',
                        "oracle": 'oracles = ["./nothing"]'}.items():
         (directory / f"test-{name}.toml").write_text(f'[workload]\nkind = "script"\ntext = "true"\n[test]\n{line}\n')
     (directory / "table.txt").write_text("transaction mine\n  comit f\n")

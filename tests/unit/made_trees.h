@@ -102,14 +102,14 @@ public:
         return *this;
     }
 
-    TreeVerdict judge(const Entries &entries, Window window, SemanticRules rules = {}) const
+    TreeVerdict judge(const Entries &entries, Window window, const Promise &promise = run::kFsync) const
     {
-        return judge_tree(dump(entries), history, window, rules);
+        return judge_tree(dump(entries), history, window, promise);
     }
-    TreeVerdict at_end(const Entries &entries, SemanticRules rules = {}) const
+    TreeVerdict at_end(const Entries &entries, const Promise &promise = run::kFsync) const
     {
         const std::size_t last = history.states.size() - 1;
-        return judge(entries, {last, last}, rules);
+        return judge(entries, {last, last}, promise);
     }
 
     History history;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What an operation that returned, and one in progress, may leave: the rules of sync and of fsync
-// semantics, what each lets pass and what not.
+// What an operation that returned, and one in progress, may leave: the promises `strict` and
+// `fsync`, what each lets pass and what not. tests/unit/oracle_promise_test.cpp has `sync` and
+// single fields.
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
 
@@ -9,32 +10,41 @@
 namespace fencepost::oracle {
 namespace {
 
-constexpr SemanticRules kSync = {Semantics::sync};
-constexpr SemanticRules kLags = {Semantics::fsync, true};
-constexpr SemanticRules kStale = {Semantics::fsync, true, true};
+using run::kFsync;
+using run::kStrict;
 
-TEST(SyncSemantics, WhatReturnedIsDurable)
+Promise with(Promise promise, const char *field, const char *value)
+{
+    run::set_field(promise, field, value);
+    return promise;
+}
+
+const Promise kLags = with(kFsync, "sizes_lag", "true");
+const Promise kStale = with(kLags, "bytes", "any");
+
+TEST(StrictPromise, WhatReturnedIsDurable)
 {
     Past past;
     past.then(root({file("a", 12, "A")})).then(root({file("a", 12, "A"), file("b", 13, "B")}));
-    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "A"), file("b", 13, "B")}), kSync)), "legal");
-    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "A")}), kSync)), "missing b");
-    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "A"), file("b", 13, "A")}), kSync)), "bytes b");
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "A"), file("b", 13, "B")}), kStrict)), "legal");
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "A")}), kStrict)), "missing b");
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "A"), file("b", 13, "A")}), kStrict)),
+              "bytes b");
 }
 
-TEST(SyncSemantics, TheOperationInProgressHappenedOrNot)
+TEST(StrictPromise, TheOperationInProgressHappenedOrNot)
 {
     Past past;
     past.then(root({file("a", 12, "A")})).then(root({file("b", 12, "A")}));
     const Window renaming = {1, 2};
-    EXPECT_EQ(kind(past.judge(root({file("a", 12, "A")}), renaming, kSync)), "legal");
-    EXPECT_EQ(kind(past.judge(root({file("b", 12, "A")}), renaming, kSync)), "legal");
-    EXPECT_EQ(kind(past.judge(root({file("a", 12, "A"), file("b", 12, "A")}), renaming, kSync)),
+    EXPECT_EQ(kind(past.judge(root({file("a", 12, "A")}), renaming, kStrict)), "legal");
+    EXPECT_EQ(kind(past.judge(root({file("b", 12, "A")}), renaming, kStrict)), "legal");
+    EXPECT_EQ(kind(past.judge(root({file("a", 12, "A"), file("b", 12, "A")}), renaming, kStrict)),
               "unexpected a");
-    EXPECT_EQ(kind(past.judge(root(), renaming, kSync)), "missing b");
+    EXPECT_EQ(kind(past.judge(root(), renaming, kStrict)), "missing b");
 }
 
-TEST(SyncSemantics, StoresToAMapAreDurableOnceTheyAreSynced)
+TEST(StrictPromise, StoresToAMapAreDurableOnceTheyAreSynced)
 {
     Past past;
     past.then(root({file("a", 12, "AA")}))
@@ -45,16 +55,16 @@ TEST(SyncSemantics, StoresToAMapAreDurableOnceTheyAreSynced)
         past.history.states[store].inode = 12;
     }
     for (const char *legal : {"AA", "BA", "AC", "BC"})
-        EXPECT_EQ(kind(past.at_end(root({file("a", 12, legal)}), kSync)), "legal") << legal;
-    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "DA")}), kSync)), "garbage a");
+        EXPECT_EQ(kind(past.at_end(root({file("a", 12, legal)}), kStrict)), "legal") << legal;
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "DA")}), kStrict)), "garbage a");
     past.sync(Durable::file_data, 12);
-    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "BC")}), kSync)), "legal");
-    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "AC")}), kSync)), "bytes a");
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "BC")}), kStrict)), "legal");
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "AC")}), kStrict)), "bytes a");
     // Before msync has returned it promises nothing.
-    EXPECT_EQ(kind(past.judge(root({file("a", 12, "AC")}), {3, 4}, kSync)), "legal");
+    EXPECT_EQ(kind(past.judge(root({file("a", 12, "AC")}), {3, 4}, kStrict)), "legal");
 }
 
-TEST(SyncSemantics, ASyncedRangeIsOfTheStoresInIt)
+TEST(StrictPromise, ASyncedRangeIsOfTheStoresInIt)
 {
     Past past;
     past.then(root({file("a", 12, "AA")})).then(root({file("a", 12, "BB")}));
@@ -63,15 +73,15 @@ TEST(SyncSemantics, ASyncedRangeIsOfTheStoresInIt)
     past.sync(Durable::file_data, 12);
     past.history.states[3].range = {0, agent::kTreeBlock};
     past.history.states[3].store = false;
-    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "BA")}), kSync)), "legal");
-    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "AB")}), kSync)), "bytes a");
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "BA")}), kStrict)), "legal");
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "AB")}), kStrict)), "bytes a");
     // Bytes that a write synced, in a block that was stored to.
     past.history.states[3].range = {agent::kTreeBlock, 10};
-    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "AB")}), kSync)), "legal");
-    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "BA")}), kSync)), "bytes a");
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "AB")}), kStrict)), "legal");
+    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "BA")}), kStrict)), "bytes a");
 }
 
-TEST(FsyncSemantics, AnyPrefixWithoutASync)
+TEST(FsyncPromise, AnyPrefixWithoutASync)
 {
     Past past;
     past.then(root({file("a", 12, "")})).then(root({file("a", 12, ""), file("b", 13, "")}));
@@ -81,7 +91,7 @@ TEST(FsyncSemantics, AnyPrefixWithoutASync)
         << "a journal recovers to a prefix";
 }
 
-TEST(FsyncSemantics, SyncIsAFloor)
+TEST(FsyncPromise, SyncIsAFloor)
 {
     Past past;
     past.then(root({file("a", 12, "A")})).sync(Durable::all).then(root({file("b", 12, "A")}));
@@ -93,7 +103,7 @@ TEST(FsyncSemantics, SyncIsAFloor)
     EXPECT_EQ(kind(past.judge(root(), {1, 2})), "legal");
 }
 
-TEST(FsyncSemantics, FsyncOfAFileIsAFloorForWhatHappenedUpToItsLastChange)
+TEST(FsyncPromise, FsyncOfAFileIsAFloorForWhatHappenedUpToItsLastChange)
 {
     Past past;
     past.then(root({directory("d", 20)}))
@@ -106,7 +116,7 @@ TEST(FsyncSemantics, FsyncOfAFileIsAFloorForWhatHappenedUpToItsLastChange)
     EXPECT_EQ(kind(past.at_end(root({directory("d", 20)}))), "missing a");
 }
 
-TEST(FsyncSemantics, BytesAloneAreNoFloorForTheTree)
+TEST(FsyncPromise, BytesAloneAreNoFloorForTheTree)
 {
     Past past;
     past.then(root({file("a", 12, "A")}))
@@ -119,7 +129,7 @@ TEST(FsyncSemantics, BytesAloneAreNoFloorForTheTree)
     EXPECT_EQ(kind(past.at_end(root({file("a", 12, "A")}))), "bytes a") << "the bytes were";
 }
 
-TEST(FsyncSemantics, RenamesAndModesAreSyncedByFsyncAndNotByFdatasync)
+TEST(FsyncPromise, RenamesAndModesAreSyncedByFsyncAndNotByFdatasync)
 {
     for (const Durable durable : {Durable::file, Durable::file_data}) {
         Past past;
@@ -134,7 +144,7 @@ TEST(FsyncSemantics, RenamesAndModesAreSyncedByFsyncAndNotByFdatasync)
     }
 }
 
-TEST(FsyncSemantics, FdatasyncMakesSizeAndBytesDurable)
+TEST(FsyncPromise, FdatasyncMakesSizeAndBytesDurable)
 {
     Past past;
     past.then(root({file("a", 12, "A")}))
@@ -146,7 +156,7 @@ TEST(FsyncSemantics, FdatasyncMakesSizeAndBytesDurable)
     EXPECT_EQ(kind(past.at_end(root({file("a", 12, "A ")}))), "zeros a");
 }
 
-TEST(FsyncSemantics, ARenameOfADirectoryIsNoChangeOfWhatIsInIt)
+TEST(FsyncPromise, ARenameOfADirectoryIsNoChangeOfWhatIsInIt)
 {
     Past past;
     past.then(root({directory("d", 20)}))
@@ -161,7 +171,7 @@ TEST(FsyncSemantics, ARenameOfADirectoryIsNoChangeOfWhatIsInIt)
     EXPECT_EQ(kind(past.at_end(before)), "missing e") << "the directory is not";
 }
 
-TEST(FsyncSemantics, AMoveToAnotherDirectoryIsAChange)
+TEST(FsyncPromise, AMoveToAnotherDirectoryIsAChange)
 {
     Past past;
     const auto at = [](const char *path) {
@@ -173,7 +183,7 @@ TEST(FsyncSemantics, AMoveToAnotherDirectoryIsAChange)
     EXPECT_EQ(kind(past.at_end(at("d/a"))), "missing e/a");
 }
 
-TEST(FsyncSemantics, FdatasyncOfAFileWithoutANameSaysNothingOfItsUnlink)
+TEST(FsyncPromise, FdatasyncOfAFileWithoutANameSaysNothingOfItsUnlink)
 {
     for (const Durable durable : {Durable::file, Durable::file_data}) {
         Past past;
@@ -188,7 +198,7 @@ TEST(FsyncSemantics, FdatasyncOfAFileWithoutANameSaysNothingOfItsUnlink)
     }
 }
 
-TEST(FsyncSemantics, BytesWrittenToAFileWithoutANameAreNotKnown)
+TEST(FsyncPromise, BytesWrittenToAFileWithoutANameAreNotKnown)
 {
     Past past;
     past.then(root({file("a", 12, "A")})).sync(Durable::all).then(root());
@@ -201,7 +211,7 @@ TEST(FsyncSemantics, BytesWrittenToAFileWithoutANameAreNotKnown)
     EXPECT_EQ(kind(past.at_end(root({file("b", 12, "Z")}))), "garbage b") << "another file";
 }
 
-TEST(FsyncSemantics, BytesInFlightAreOldNewOrZeroWhereThereWasNothing)
+TEST(FsyncPromise, BytesInFlightAreOldNewOrZeroWhereThereWasNothing)
 {
     Past past;
     past.then(root({file("a", 12, "A")})).sync(Durable::all).then(root({file("a", 12, "BC")}));
@@ -212,24 +222,24 @@ TEST(FsyncSemantics, BytesInFlightAreOldNewOrZeroWhereThereWasNothing)
     EXPECT_EQ(kind(past.at_end(root({file("a", 12, "BD")}))), "garbage a");
 }
 
-TEST(FsyncSemantics, ATornBlockIsJudgedByteByByte)
+TEST(FsyncPromise, ATornBlockIsJudgedByteByByte)
 {
     Past past;
     past.then(root({file("a", 12, "A")})).sync(Durable::all).then(root({file("a", 12, "B")}));
     agent::TreeDump torn = dump(root({file("a", 12, "?")}));
     torn.blocks.push_back({'?', std::string(100, 'B') + std::string(agent::kTreeBlock - 100, 'A')});
     const Window end = {3, 3};
-    EXPECT_EQ(kind(judge_tree(torn, past.history, end, {})), "legal");
+    EXPECT_EQ(kind(judge_tree(torn, past.history, end, kFsync)), "legal");
     torn.blocks[0].bytes[50] = 'x';
-    EXPECT_EQ(kind(judge_tree(torn, past.history, end, {})), "garbage a");
+    EXPECT_EQ(kind(judge_tree(torn, past.history, end, kFsync)), "garbage a");
     torn.blocks[0].bytes[50] = 0;
-    EXPECT_EQ(kind(judge_tree(torn, past.history, end, {})), "zeros a");
-    EXPECT_EQ(kind(judge_tree(torn, past.history, end, kSync)), "bytes a") << "atomic";
+    EXPECT_EQ(kind(judge_tree(torn, past.history, end, kFsync)), "zeros a");
+    EXPECT_EQ(kind(judge_tree(torn, past.history, end, kStrict)), "bytes a") << "atomic";
     torn.blocks.clear();
-    EXPECT_TRUE(judge_tree(torn, past.history, end, {}).undecided) << "nobody can say";
+    EXPECT_TRUE(judge_tree(torn, past.history, end, kFsync).undecided) << "nobody can say";
 }
 
-TEST(FsyncSemantics, ARangeThatWasSyncedIsDurableAlone)
+TEST(FsyncPromise, ARangeThatWasSyncedIsDurableAlone)
 {
     Past past;
     past.then(root({file("a", 12, "AA")}))
@@ -254,7 +264,7 @@ agent::TreeDump mixed(std::size_t count, char first, char rest)
     return result;
 }
 
-TEST(FsyncSemantics, AWriteThatSyncsMakesItsBytesDurableAndNoOthers)
+TEST(FsyncPromise, AWriteThatSyncsMakesItsBytesDurableAndNoOthers)
 {
     Past past;
     past.then(root({file("a", 12, "A")}))
@@ -263,7 +273,7 @@ TEST(FsyncSemantics, AWriteThatSyncsMakesItsBytesDurableAndNoOthers)
         .then(root({file("a", 12, "C")}), Durable::file, 12);
     past.history.states.back().range = {0, 100};
     const auto verdict = [&](const agent::TreeDump &tree) {
-        return kind(judge_tree(tree, past.history, {4, 4}, {}));
+        return kind(judge_tree(tree, past.history, {4, 4}, kFsync));
     };
     EXPECT_EQ(verdict(mixed(100, 'C', 'A')), "legal") << "the write before it was not synced";
     EXPECT_EQ(verdict(mixed(100, 'C', 'B')), "legal");
@@ -277,7 +287,7 @@ TEST(FsyncSemantics, AWriteThatSyncsMakesItsBytesDurableAndNoOthers)
     EXPECT_EQ(kind(past.judge(root({file("a", 12, "A")}), {3, 4})), "legal");
 }
 
-TEST(FsyncSemantics, ARangeOverBlocksPromisesPartsOfThem)
+TEST(FsyncPromise, ARangeOverBlocksPromisesPartsOfThem)
 {
     Past past;
     past.then(root({file("a", 12, "AAA")}))
@@ -290,7 +300,7 @@ TEST(FsyncSemantics, ARangeOverBlocksPromisesPartsOfThem)
     EXPECT_EQ(kind(past.at_end(root({file("a", 12, "BBA")}))), "bytes a");
 }
 
-TEST(FsyncSemantics, BytesThatWereSyncedBeforeTheFileHadANameAreDurable)
+TEST(FsyncPromise, BytesThatWereSyncedBeforeTheFileHadANameAreDurable)
 {
     const auto linked = [](auto change) {
         Past past;
@@ -311,7 +321,7 @@ TEST(FsyncSemantics, BytesThatWereSyncedBeforeTheFileHadANameAreDurable)
     EXPECT_EQ(linked([](auto &states) { states[3].call = SYS_openat; }), "legal") << "a new file";
 }
 
-TEST(FsyncSemantics, FdatasyncSaysNothingOfTheLinkThatNamesAFile)
+TEST(FsyncPromise, FdatasyncSaysNothingOfTheLinkThatNamesAFile)
 {
     Past past;
     past.then(root({file("a", 12, "A")})).sync(Durable::file_data, 12);
@@ -320,7 +330,7 @@ TEST(FsyncSemantics, FdatasyncSaysNothingOfTheLinkThatNamesAFile)
     EXPECT_EQ(kind(past.at_end(root())), "legal");
 }
 
-TEST(FsyncSemantics, ASyncInProgressPromisesNothing)
+TEST(FsyncPromise, ASyncInProgressPromisesNothing)
 {
     Past past;
     past.then(root({file("a", 12, "A")}))
@@ -331,7 +341,7 @@ TEST(FsyncSemantics, ASyncInProgressPromisesNothing)
     EXPECT_EQ(kind(past.judge(root({file("a", 12, "A")}), {4, 4})), "bytes a");
 }
 
-TEST(FsyncSemantics, ANumberThatIsUsedAgainIsAnotherFile)
+TEST(FsyncPromise, ANumberThatIsUsedAgainIsAnotherFile)
 {
     Past past;
     past.then(root({file("a", 12, "A")}))
@@ -342,7 +352,7 @@ TEST(FsyncSemantics, ANumberThatIsUsedAgainIsAnotherFile)
     EXPECT_EQ(kind(past.at_end(root({file("b", 12, "A")}))), "garbage b") << "another file's bytes";
 }
 
-TEST(FsyncSemantics, DelayedAllocationLetsSizesLag)
+TEST(FsyncPromise, DelayedAllocationLetsSizesLag)
 {
     Past past;
     past.then(root({file("a", 12, "")}))
@@ -358,7 +368,7 @@ TEST(FsyncSemantics, DelayedAllocationLetsSizesLag)
     EXPECT_EQ(kind(past.at_end(root({file("b", 12, "Z")}), kStale)), "bytes b");
 }
 
-TEST(FsyncSemantics, AWriteThatSyncsMakesTheSizeDurableAsFarAsItWent)
+TEST(FsyncPromise, AWriteThatSyncsMakesTheSizeDurableAsFarAsItWent)
 {
     Past past;
     past.then(root({file("a", 12, "A")}))

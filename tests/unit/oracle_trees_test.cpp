@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Which fields of a tree are compared, which histories are good for it, and which rules and states
+// Which fields of a tree are compared, which histories are good for it, and which states
 // belong to a crash.
 #include <gtest/gtest.h>
 
@@ -130,25 +130,6 @@ TEST(Histories, AreWholeOrThereIsNone)
     seen.emplace_back().moment = agent::Moment::overflow;
     EXPECT_EQ(why(), "the workload changes too much to be observed: its trees and their bytes take "
                      "more than 24 MiB");
-}
-
-TEST(Rules, ComeFromTypeAndMountOptions)
-{
-    const auto rules = [](const char *type, const char *options, const char *semantics = "") {
-        return rules_for({"/dev/pmem0", "/mnt", type, options}, semantics);
-    };
-    EXPECT_EQ(rules("ext4", "dax").semantics, Semantics::fsync);
-    EXPECT_EQ(rules("NOVA", "").semantics, Semantics::sync);
-    EXPECT_EQ(rules("ext4", "dax", "sync").semantics, Semantics::sync);
-    EXPECT_FALSE(rules("ext4", "noatime,dax=always").sizes_lag);
-    EXPECT_FALSE(rules("ext4", "dax,data=writeback").stale_bytes);
-    EXPECT_TRUE(rules("ext4", "dax=never").sizes_lag);
-    EXPECT_TRUE(rules("ext4", "data=writeback").stale_bytes);
-    EXPECT_FALSE(rules("ext4", "data=ordered").stale_bytes);
-    // What has returned is durable there, sizes and bytes included, with or without dax.
-    EXPECT_FALSE(rules("NOVA", "").sizes_lag);
-    EXPECT_FALSE(rules("pmfs", "data=writeback").stale_bytes);
-    EXPECT_FALSE(rules("ext4", "", "sync").sizes_lag);
 }
 
 TEST(Windows, ComeFromTheOperationsOfTheTrace)
