@@ -84,7 +84,7 @@ unmount = true
 text = {quoted((FENCEFS / "workloads" / f"{workload}.ops").read_text())}
 [test]
 oracles = {json.dumps(oracles)}
-promise = "strict"
+promise = {quoted(promise)}
 time_limit = 5
 """
 
