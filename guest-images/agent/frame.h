@@ -30,6 +30,8 @@ enum class MessageType : std::uint16_t {
     hello = 0x4001,
     server_lost = 0x4002,
     protocol_error = 0x4003,
+    // With the number of the request that is being worked on.
+    step_begun = 0x4004,
 
     // A request is answered by its own type with this bit set, or by `failure`.
     reply_bit = 0x8000,

@@ -14,11 +14,12 @@ namespace {
 
 class Steps {
 public:
-    explicit Steps(JudgeReply &reply) : reply_(reply) {}
+    Steps(JudgeReply &reply, const TellStep &tell) : reply_(reply), tell_(tell) {}
 
     // `action` returns an Outcome. True: done.
     template <typename Action> bool run(JudgeStep step, Action action)
     {
+        tell_(step);
         const std::uint64_t start = monotonic_usec();
         const auto outcome = action();
         StepResult result = {step, 0, "", monotonic_usec() - start};
@@ -32,6 +33,7 @@ public:
 
 private:
     JudgeReply &reply_;
+    const TellStep &tell_;
 };
 
 struct Done {};
@@ -56,9 +58,8 @@ Outcome<Done> try_out(const JudgeRequest &request, const TreeDump &tree,
     return Done();
 }
 
-void look_at(const JudgeRequest &request, JudgeReply &reply)
+void look_at(const JudgeRequest &request, Steps &steps, JudgeReply &reply)
 {
-    Steps steps(reply);
     if (request.dump)
         steps.run(JudgeStep::dump, [&]() -> Outcome<Done> {
             KnownBlocks known(request.known_blocks);
@@ -78,15 +79,16 @@ void look_at(const JudgeRequest &request, JudgeReply &reply)
 
 } // namespace
 
-Outcome<JudgeReply> judge_image(const JudgeRequest &request, std::optional<KernelLogTail> &log)
+Outcome<JudgeReply> judge_image(const JudgeRequest &request, std::optional<KernelLogTail> &log,
+                                TellStep &tell)
 {
     JudgeReply reply;
     if (request.whole_log || !log)
         log.emplace(request.whole_log ? LogFrom::oldest : LogFrom::now);
-    Steps steps(reply);
+    Steps steps(reply, tell);
     const bool mounts = !request.mount.fstype.empty();
     if (!mounts || steps.run(JudgeStep::mount, [&] { return mount_file_system(request.mount); })) {
-        look_at(request, reply);
+        look_at(request, steps, reply);
         if (mounts)
             reply.still_mounted = !steps.run(JudgeStep::unmount, [&] {
                 return unmount_file_system({request.mount.target, 0});

@@ -3,6 +3,7 @@
 // user's): every process costs an emulated guest more than a mount does.
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include "guest-images/agent/kernel_log.h"
@@ -10,8 +11,12 @@
 
 namespace fencepost::agent {
 
+using TellStep = std::function<void(JudgeStep)>;
+
 // What went wrong with the image is part of the reply, never a failure. `log` is opened by the
 // first request and kept for the next: what is logged between two images belongs to the second.
-Outcome<JudgeReply> judge_image(const JudgeRequest &request, std::optional<KernelLogTail> &log);
+// `tell` is called before each step.
+Outcome<JudgeReply> judge_image(const JudgeRequest &request, std::optional<KernelLogTail> &log,
+                                TellStep &tell);
 
 } // namespace fencepost::agent

@@ -219,6 +219,11 @@ template <typename V> void fields(V &v, typename V::template Ref<JudgeRequest> m
     v.flag(m.whole_log);
 }
 
+template <typename V> void fields(V &v, typename V::template Ref<StepBegun> m)
+{
+    v.choice(m.step, JudgeStep::unmount);
+}
+
 template <typename V> void fields(V &v, typename V::template Ref<JudgeReply> m)
 {
     structures(v, m.steps);
@@ -278,6 +283,7 @@ FENCEPOST_MESSAGE(PowerOffRequest);
 FENCEPOST_MESSAGE(PowerOffReply);
 FENCEPOST_MESSAGE(JudgeRequest);
 FENCEPOST_MESSAGE(JudgeReply);
+FENCEPOST_MESSAGE(StepBegun);
 FENCEPOST_MESSAGE(TreeDump);
 
 #undef FENCEPOST_MESSAGE

@@ -217,6 +217,14 @@ struct JudgeRequest {
 
 enum class JudgeStep : std::uint8_t { mount, dump, command, usable, unmount };
 
+// Said before each step, so that the host knows which one does not end.
+struct StepBegun {
+    static constexpr MessageType kType = MessageType::step_begun;
+    JudgeStep step = JudgeStep::mount;
+
+    bool operator==(const StepBegun &) const = default;
+};
+
 struct StepResult {
     JudgeStep step = JudgeStep::mount;
     std::int32_t error_number = 0;

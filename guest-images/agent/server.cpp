@@ -57,8 +57,11 @@ std::string answer_with(Outcome<Reply> (*handler)(const Request &, Kept &...), c
     return encode_message(frame.request_id, *std::get_if<Reply>(&outcome));
 }
 
-std::string answer(const Frame &frame, std::optional<KernelLogTail> &log)
+std::string answer(const Frame &frame, std::optional<KernelLogTail> &log, int channel)
 {
+    TellStep tell = [&](JudgeStep step) {
+        write_frame(channel, encode_message(frame.request_id, StepBegun{step}));
+    };
     switch (frame.type) {
     case MessageType::ping:
         return answer_with(ping, frame);
@@ -75,7 +78,7 @@ std::string answer(const Frame &frame, std::optional<KernelLogTail> &log)
     case MessageType::list_pm:
         return answer_with(list_pm, frame);
     case MessageType::judge:
-        return answer_with(judge_image, frame, log);
+        return answer_with(judge_image, frame, log, tell);
     case MessageType::power_off:
         return answer_with(power_off, frame);
     default:
@@ -153,7 +156,7 @@ ServeEnd serve(int channel, std::string_view greeting)
             break;
         case FrameParser::Result::frame:
             const MessageType type = frame.type;
-            if (!write_frame(channel, answer(frame, log)))
+            if (!write_frame(channel, answer(frame, log, channel)))
                 return ServeEnd::channel_closed;
             if (type == MessageType::power_off)
                 return ServeEnd::power_off;

@@ -87,7 +87,7 @@ AgentClient::AgentClient(Fd channel) : channel_(std::move(channel))
 
 void AgentClient::lose(ChannelLoss loss, const std::string &message)
 {
-    lost_.emplace(loss, message);
+    lost_.emplace(loss, message, step_);
     throw *lost_;
 }
 
@@ -119,6 +119,8 @@ void AgentClient::transfer(std::string_view &unsent, Deadline deadline)
 {
     const short wanted = static_cast<short>(POLLIN | (unsent.empty() ? 0 : POLLOUT));
     std::vector<pollfd> waited = {{channel_.get(), wanted, 0}, {interrupt_fd(), POLLIN, 0}};
+    // A negative one is not looked at.
+    waited.push_back({judging_ ? crash_fd_ : -1, POLLIN, 0});
     for (int end_fd : end_fds_)
         waited.push_back({end_fd, POLLIN, 0});
     if (poll(waited.data(), waited.size(), deadline.poll_timeout()) < 0 && errno != EINTR)
@@ -135,7 +137,9 @@ void AgentClient::transfer(std::string_view &unsent, Deadline deadline)
     }
     if (waited[0].revents & POLLOUT)
         send_some(unsent);
-    if (std::any_of(waited.begin() + 2, waited.end(),
+    if (waited[2].revents)
+        lose(ChannelLoss::crashed, "the guest's kernel crashed");
+    if (std::any_of(waited.begin() + 3, waited.end(),
                     [](const pollfd &end) { return end.revents; }))
         lose(ChannelLoss::closed, "the guest's machine has ended");
 }
@@ -157,7 +161,7 @@ void AgentClient::report_lost_server(const Frame &frame, Sent sent)
     if (sent == Sent::part)
         lose(ChannelLoss::server_lost, message);
     abandoned_request_ = sent == Sent::all ? last_request_ : 0;
-    throw AgentLost(ChannelLoss::server_lost, message);
+    throw AgentLost(ChannelLoss::server_lost, message, step_);
 }
 
 // Handles the frames that have arrived, up to the answer to `request_id`.
@@ -182,6 +186,12 @@ bool AgentClient::take_reply(std::uint32_t request_id, Sent sent, Frame &reply)
             const auto error = decode<agent::ProtocolError>(reply);
             lose(ChannelLoss::protocol,
                  "the guest's agent refused what it was sent: " + visible(error.message));
+        } else if (reply.type == MessageType::step_begun && judging_ &&
+                   reply.request_id == request_id) {
+            step_ = decode<agent::StepBegun>(reply).step;
+        } else if (reply.type == MessageType::step_begun &&
+                   reply.request_id == abandoned_request_) {
+            continue;
         } else if (request_id != 0 && reply.request_id == request_id && sent == Sent::all) {
             return true;
         } else if (abandoned_request_ != 0 && reply.request_id == abandoned_request_) {
@@ -292,6 +302,16 @@ Answer<ListPmReply> AgentClient::list_pm(Deadline deadline)
 
 Answer<JudgeReply> AgentClient::judge(const JudgeRequest &request, Deadline deadline)
 {
+    struct Judging {
+        AgentClient &client;
+        explicit Judging(AgentClient &of) : client(of) { client.judging_ = true; }
+        ~Judging()
+        {
+            client.judging_ = false;
+            client.step_.reset();
+        }
+    };
+    const Judging judging(*this);
     return ask<JudgeReply>(request, deadline);
 }
 

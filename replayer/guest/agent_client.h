@@ -23,6 +23,7 @@ using agent::Failure;
 using agent::Hello;
 using agent::JudgeReply;
 using agent::JudgeRequest;
+using agent::JudgeStep;
 using agent::ListPmReply;
 using agent::MountReply;
 using agent::MountRequest;
@@ -41,19 +42,24 @@ enum class ChannelLoss {
     timed_out,   // no complete answer by the deadline
     protocol,    // what came is no valid frame or not the answer to what was asked
     server_lost, // the agent's server died on this request; a new one takes the next
+    crashed,     // the guest's kernel crashed meanwhile, though it may go on
 };
 
 class AgentLost : public Error {
 public:
-    AgentLost(ChannelLoss loss, const std::string &message)
-        : Error(ErrorKind::guest, message), loss_(loss)
+    AgentLost(ChannelLoss loss, const std::string &message,
+              std::optional<JudgeStep> step = std::nullopt)
+        : Error(ErrorKind::guest, message), loss_(loss), step_(step)
     {
     }
 
     ChannelLoss loss() const { return loss_; }
+    // Of a judge request: the last one that was begun.
+    std::optional<JudgeStep> step() const { return step_; }
 
 private:
     ChannelLoss loss_;
+    std::optional<JudgeStep> step_;
 };
 
 // What the guest said: the reply, or an errno with a sentence. Which of the two is good news is
@@ -95,6 +101,9 @@ public:
     // A descriptor (a pidfd) that is readable once the machine has ended. Borrowed: it must live
     // as long as the client.
     void end_with(int end_fd) { end_fds_.push_back(end_fd); }
+    // Readable once the guest's kernel crashed: ends judge requests, which may wait for a thread
+    // that is no more. Borrowed likewise.
+    void watch_crash(int crash_fd) { crash_fd_ = crash_fd; }
     // How long the machine has waited for a CPU of the host so far. What that grows by while an
     // answer is awaited does not count against the deadline, up to nine times what that gives.
     void forgive(std::function<std::chrono::milliseconds()> waited) { waited_ = std::move(waited); }
@@ -140,6 +149,9 @@ private:
 
     Fd channel_;
     std::vector<int> end_fds_;
+    int crash_fd_ = -1;
+    bool judging_ = false;
+    std::optional<JudgeStep> step_; // of the request that is being judged
     std::function<std::chrono::milliseconds()> waited_;
     agent::FrameParser parser_;
     std::uint32_t last_request_ = 0;

@@ -37,6 +37,8 @@ const char *to_string(GuestEnd end)
         return "rebooted";
     case GuestEnd::panicked:
         return "panicked";
+    case GuestEnd::crashed:
+        return "crashed";
     case GuestEnd::hung:
         return "hung";
     case GuestEnd::agent_broken:
@@ -61,6 +63,7 @@ void Guest::talk_on(Fd channel)
     const int end_fd = machine_->end_fd();
     agent_.emplace(std::move(channel));
     agent_->end_with(end_fd);
+    agent_->watch_crash(log_->crash_fd());
     agent_->forgive([end_fd] { return run_delay(end_fd); });
 }
 
@@ -110,7 +113,9 @@ void Guest::explain(const AgentLost &lost)
         // A panicked kernel with panic=0, say by the user's own kernel arguments, just stops.
         if (log_->panicked())
             throw GuestLost(GuestEnd::panicked, "the guest's kernel panicked");
-        throw GuestLost(GuestEnd::hung, lost.what());
+        throw GuestLost(GuestEnd::hung, lost.what(), lost.step());
+    case ChannelLoss::crashed:
+        throw GuestLost(GuestEnd::crashed, lost.what(), lost.step());
     case ChannelLoss::protocol:
         throw GuestLost(GuestEnd::agent_broken, lost.what());
     case ChannelLoss::server_lost:

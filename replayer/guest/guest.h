@@ -16,6 +16,7 @@ enum class GuestEnd {
     powered_off,
     rebooted,
     panicked,
+    crashed,      // oops, BUG, lockup: it may go on, but not with what it was asked
     hung,         // the machine runs, the agent does not answer
     agent_broken, // the agent answers nonsense
     machine_died, // QEMU ended by itself or was killed
@@ -26,14 +27,18 @@ const char *to_string(GuestEnd end);
 // Thrown when a guest can no longer be talked to.
 class GuestLost : public Error {
 public:
-    GuestLost(GuestEnd end, const std::string &message)
-        : Error(ErrorKind::guest, message), end_(end)
+    GuestLost(GuestEnd end, const std::string &message,
+              std::optional<JudgeStep> step = std::nullopt)
+        : Error(ErrorKind::guest, message), end_(end), step_(step)
     {
     }
     GuestEnd end() const { return end_; }
+    // Of a judge request: the last one that was begun.
+    std::optional<JudgeStep> step() const { return step_; }
 
 private:
     GuestEnd end_;
+    std::optional<JudgeStep> step_;
 };
 
 class Guest {
@@ -60,6 +65,9 @@ public:
     // For a CPU of the host, so far; see run_delay.h.
     std::chrono::milliseconds waited_for_cpu() const;
     const GuestLog &log() const { return *log_; }
+    // The number of the last record of the kernel log that belongs to images judged before.
+    std::uint64_t judged_records() const { return judged_records_; }
+    void set_judged_records(std::uint64_t sequence) { judged_records_ = sequence; }
     // Asks the guest to power off and waits for QEMU's end.
     void power_off(Deadline deadline);
 
@@ -73,6 +81,7 @@ private:
     Fd control_serial_;
     std::optional<AgentClient> agent_;
     std::unique_ptr<GuestLog> log_;
+    std::uint64_t judged_records_ = 0;
 };
 
 } // namespace fencepost::guest

@@ -2,7 +2,10 @@
 // See guest_log.h.
 #include "replayer/guest/guest_log.h"
 
+#include <cstdint>
+
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -13,6 +16,7 @@ namespace {
 
 constexpr std::size_t kHeadLimit = 256 << 10;
 constexpr std::size_t kTailLimit = 1 << 20;
+constexpr std::size_t kLineLimit = 4096; // of what is watched
 constexpr std::string_view kPanic = "Kernel panic - not syncing";
 
 } // namespace
@@ -42,6 +46,9 @@ GuestLog::GuestLog(Fd console, Fd log_virtio, Fd log_serial)
     : channels_{std::move(console), std::move(log_virtio), std::move(log_serial)}
 {
     std::tie(stop_read_, stop_write_) = make_pipe();
+    crash_fd_ = Fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!crash_fd_)
+        fail_errno("cannot watch a guest's log");
     reader_ = std::thread([this] { read_channels(); });
 }
 
@@ -68,6 +75,47 @@ bool GuestLog::panicked() const
 {
     const std::lock_guard guard(mutex_);
     return console_.contains(kPanic) || kernel_log_.contains(kPanic);
+}
+
+std::optional<KernelCrash> GuestLog::crash() const
+{
+    if (!crash_told_)
+        return std::nullopt;
+    auto logged = find_kernel_crash(kernel_log_.text());
+    if (logged && logged->complete)
+        return logged;
+    // The agent cannot always go on sending the log; the console's writer is the kernel itself.
+    auto shown = find_kernel_crash(console_.text());
+    return shown && (!logged || shown->complete) ? shown : logged;
+}
+
+std::optional<KernelCrash> GuestLog::wait_for_crash(std::chrono::milliseconds span) const
+{
+    std::unique_lock lock(mutex_);
+    std::optional<KernelCrash> told;
+    grown_.wait_for(lock, span, [&] {
+        told = crash();
+        return told && told->complete;
+    });
+    return told;
+}
+
+void GuestLog::watch(std::size_t channel, std::string_view text)
+{
+    std::string &line = unfinished_[channel];
+    while (!text.empty()) {
+        const std::size_t newline = text.find('\n');
+        line += text.substr(0, std::min(newline, text.size()));
+        if (newline == std::string_view::npos && line.size() < kLineLimit)
+            return;
+        if (!crash_told_ && tells_crash(parse_record(line).text)) {
+            crash_told_ = true;
+            constexpr std::uint64_t kOne = 1;
+            [[maybe_unused]] const ssize_t told = write(crash_fd_.get(), &kOne, sizeof kOne);
+        }
+        line.clear();
+        text.remove_prefix(newline == std::string_view::npos ? text.size() : newline + 1);
+    }
 }
 
 void GuestLog::finish()
@@ -97,6 +145,8 @@ void GuestLog::read_channels()
             }
             const std::lock_guard guard(mutex_);
             (i == 0 ? console_ : kernel_log_).append(buffer, static_cast<std::size_t>(got));
+            watch(i, {buffer, static_cast<std::size_t>(got)});
+            grown_.notify_all();
         }
     }
 }

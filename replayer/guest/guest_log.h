@@ -3,11 +3,15 @@
 #pragma once
 
 #include <array>
+#include <chrono>
+#include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
 #include "base/fd.h"
+#include "replayer/guest/kernel_crash.h"
 
 namespace fencepost::guest {
 
@@ -24,6 +28,12 @@ public:
     // The kernel said it panicked. Looked for in the console too: after a panic the agent, which
     // feeds the kernel log, runs no more.
     bool panicked() const;
+    // Readable as soon as a line of the kernel log or of the console tells a crash, in whatever
+    // thread: after a panic nobody in the guest feeds the log.
+    int crash_fd() const { return crash_fd_.get(); }
+    // What they tell. Waits for all of it, and for a crash to be told at all, for at most this
+    // long.
+    std::optional<KernelCrash> wait_for_crash(std::chrono::milliseconds span) const;
     // Waits until everything that QEMU had written is taken in; only after QEMU has ended.
     void finish();
 
@@ -41,11 +51,17 @@ private:
     };
 
     void read_channels();
+    void watch(std::size_t channel, std::string_view text);
+    std::optional<KernelCrash> crash() const;
 
     std::array<Fd, 3> channels_; // console, log_virtio, log_serial
     Fd stop_read_;
     Fd stop_write_;
+    Fd crash_fd_;
+    std::array<std::string, 3> unfinished_; // line of each channel
+    bool crash_told_ = false;
     mutable std::mutex mutex_;
+    mutable std::condition_variable grown_;
     BoundedText console_;
     BoundedText kernel_log_;
     std::thread reader_;

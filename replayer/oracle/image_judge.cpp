@@ -10,6 +10,8 @@
 #include "replayer/guest/scratch.h"
 #include "replayer/oracle/host_oracle.h"
 #include "replayer/oracle/log_watch.h"
+#include "replayer/oracle/lost_guest.h"
+#include "replayer/oracle/masks.h"
 #include "replayer/oracle/oracle_choice.h"
 
 namespace fencepost::oracle {
@@ -20,7 +22,8 @@ using guest::JudgeRequest;
 
 namespace {
 
-constexpr std::chrono::seconds kClearingTime(10); // for processes of a command to be killed
+constexpr std::chrono::milliseconds kClearingTime(10000); // for processes of a command to be killed
+constexpr std::chrono::milliseconds kBriefClearingTime(500); // where a hang is tried again anyway
 constexpr std::uint32_t kSentBlocks = 1024; // with their bytes, of those that no legal state has
 
 const agent::StepResult *failed_step(const JudgeReply &reply, JudgeStep step)
@@ -48,31 +51,42 @@ public:
     std::uint64_t expectation(std::uint64_t crash_seq) const override;
     std::optional<run::ChosenPromise> promise() const override;
     bool one_tree_after_return() const override;
+    bool has_baseline() const override { return true; }
+    void mask(const std::vector<Evidence> &objections) override { masks_ = Masks(objections); }
     Judgement judge(const Subject &subject) override;
 
 private:
     void ask_programs(Phase phase, const Subject &subject, Judgement &judgement) const;
     std::optional<JudgeReply> ask_guest(const Subject &subject, Judgement &judgement) const;
     void judge_mount(const JudgeReply &reply, Judgement &judgement) const;
-    void judge_log(Judgement &judgement) const;
+    void judge_log(const Subject &subject, Judgement &judgement) const;
+    // Unless a healthy image gets it too.
+    void object(const Subject &subject, Evidence evidence, Judgement &judgement) const;
     // `waited`: for a CPU of the host, before the guest was asked.
-    bool was_starved(guest::Guest &guest, std::chrono::milliseconds waited) const;
+    bool was_starved(const Subject &subject, std::chrono::milliseconds waited) const;
     void judge_command(const JudgeReply &reply, bool starved, Judgement &judgement) const;
-    void judge_usable(const JudgeReply &reply, Judgement &judgement) const;
-    void judge_trees(const JudgeReply &reply, std::uint64_t crash_seq, Judgement &judgement) const;
-    std::chrono::seconds time_limit() const
+    void judge_usable(const Subject &subject, const JudgeReply &reply, Judgement &judgement) const;
+    void judge_trees(const Subject &subject, const JudgeReply &reply, Judgement &judgement) const;
+    std::chrono::milliseconds time_limit() const
     {
         return std::chrono::seconds(settings_.inputs.test.time_limit);
     }
-    // The command's own limit is to end it first: that leaves its words and the guest.
-    std::chrono::seconds answer_time() const
+    std::chrono::milliseconds time_limit(const Subject &subject) const
     {
-        return choice_.program ? 2 * time_limit() + kClearingTime : time_limit();
+        return subject.patience ? std::min(*subject.patience, time_limit()) : time_limit();
+    }
+    // The command's own limit is to end it first: that leaves its words and the guest.
+    std::chrono::milliseconds answer_time(const Subject &subject) const
+    {
+        const auto limit = time_limit(subject);
+        return choice_.program ? 2 * limit + (subject.patience ? kBriefClearingTime : kClearingTime)
+                               : limit;
     }
 
     JudgeSettings settings_;
     OracleChoice choice_;
     JudgeRequest request_;
+    Masks masks_;
     std::size_t pm_device_ = 0;
     guest::ScratchDirectory scratch_;
 };
@@ -97,7 +111,6 @@ ImageJudge::ImageJudge(const JudgeSettings &settings)
         request_.command = settings.inputs.workload.steps.at(settings.inputs.workload_step).command;
         request_.command.argv = settings.inputs.test.recovery;
         request_.command.directory = choice_.mount ? choice_.mount->target : "/";
-        request_.command.time_limit_ms = settings.inputs.test.time_limit * 1000;
     }
 }
 
@@ -152,10 +165,18 @@ Judgement ImageJudge::judge(const Subject &subject)
     judgement.guest_seconds = watch.seconds();
     if (!reply)
         return judgement;
+    if (auto crash = judge_crash(subject.guest, reply->kernel_log)) {
+        crash->guest_seconds = watch.seconds();
+        return std::move(*crash);
+    }
+    subject.guest.set_judged_records(
+        std::max(subject.guest.judged_records(), guest::last_sequence(reply->kernel_log)));
     judgement.kernel_log = reply->kernel_log;
-    judgement.guest_spent = reply->still_mounted;
+    // A mount that failed may leave something behind that no unmount takes away.
+    judgement.guest_spent = reply->still_mounted || failed_step(*reply, JudgeStep::mount) ||
+                            left_records_out(reply->kernel_log);
     judge_mount(*reply, judgement);
-    judge_log(judgement);
+    judge_log(subject, judgement);
     // A log with a gap that looks quiet is no log.
     if (!reply->log_failure.empty())
         add_evidence(judgement, {"mount",
@@ -163,10 +184,10 @@ Judgement ImageJudge::judge(const Subject &subject)
                                  "the kernel log is not whole: " + reply->log_failure,
                                  {}});
     if (!failed_step(*reply, JudgeStep::mount)) {
-        judge_trees(*reply, subject.crash_seq, judgement);
+        judge_trees(subject, *reply, judgement);
         if (choice_.program)
-            judge_command(*reply, was_starved(subject.guest, waited), judgement);
-        judge_usable(*reply, judgement);
+            judge_command(*reply, was_starved(subject, waited), judgement);
+        judge_usable(subject, *reply, judgement);
         if (!reply->still_mounted)
             ask_programs(Phase::after, subject, judgement);
     }
@@ -185,35 +206,40 @@ void ImageJudge::ask_programs(Phase phase, const Subject &subject, Judgement &ju
         if (phase == Phase::before ? !oracle.before : !oracle.after)
             continue;
         if (auto evidence = ask_program(oracle, phase, part, scratch_.path()))
-            add_evidence(judgement, std::move(*evidence));
+            object(subject, std::move(*evidence), judgement);
     }
     judgement.oracle_seconds += watch.seconds();
 }
 
-// The server's death is the image's doing: an oops kills the process whose system call it is in.
+// Nothing: the kernel crashed, and `judgement` says so. A crash need not end the guest, so it is
+// told here and not left to the caller. The server's death is the image's doing too: an oops kills
+// the process whose system call it is in.
 std::optional<JudgeReply> ImageJudge::ask_guest(const Subject &subject, Judgement &judgement) const
 {
-    const auto ask = [&](const JudgeRequest &request) {
-        return *subject.guest.with_agent([&](guest::AgentClient &agent) {
-            return agent.judge(request, Deadline::after(answer_time()));
-        });
+    JudgeRequest request = request_;
+    request.command.time_limit_ms = static_cast<std::uint32_t>(time_limit(subject).count());
+    const auto tell = [&](const Error &why) {
+        Judgement lost = judge_lost(subject.guest, why);
+        if (lost.verdict == Verdict::infra_error) {
+            lost.evidence[0].verdict = lost.verdict = Verdict::guest_crash;
+            lost.evidence[0].summary = "the process that looked at the image died";
+        }
+        lost.oracle_seconds = judgement.oracle_seconds;
+        judgement = std::move(lost);
+        return std::nullopt;
     };
     try {
-        return ask(request_);
+        return *subject.guest.with_agent([&](guest::AgentClient &agent) {
+            return agent.judge(request, Deadline::after(answer_time(subject)));
+        });
     } catch (const guest::AgentLost &lost) {
         if (lost.loss() != guest::ChannelLoss::server_lost)
             throw;
-        judgement.guest_spent = true;
-        JudgeRequest log;
-        log.whole_log = true;
-        judgement.kernel_log = ask(log).kernel_log;
-        judge_log(judgement);
-        if (judgement.verdict != Verdict::guest_crash)
-            add_evidence(judgement, {"mount",
-                                     Verdict::guest_crash,
-                                     "the process that looked at the image died",
-                                     {{"message", lost.what()}}});
-        return std::nullopt;
+        return tell(lost);
+    } catch (const guest::GuestLost &lost) {
+        if (lost.end() != guest::GuestEnd::crashed)
+            throw;
+        return tell(lost);
     }
 }
 
@@ -230,22 +256,38 @@ void ImageJudge::judge_mount(const JudgeReply &reply, Judgement &judgement) cons
     }
 }
 
-void ImageJudge::judge_log(Judgement &judgement) const
+void ImageJudge::object(const Subject &subject, Evidence evidence, Judgement &judgement) const
 {
-    const auto alarm = find_alarm(judgement.kernel_log);
-    if (!alarm)
+    if (subject.crashed && masks_.covers(evidence))
+        ++judgement.masked;
+    else
+        add_evidence(judgement, std::move(evidence));
+}
+
+void ImageJudge::judge_log(const Subject &subject, Judgement &judgement) const
+{
+    const auto add = [&](const LogAlarm &alarm) {
+        // What a kernel printed once it may not print again.
+        judgement.guest_spent = true;
+        add_evidence(judgement,
+                     {"mount", Verdict::inconsistent, alarm.summary, {{"line", alarm.line}}});
+    };
+    MaskedLines told;
+    for (const LogAlarm &alarm : find_alarms(judgement.kernel_log))
+        if (subject.crashed)
+            judgement.masked += masks_.lines().contains(alarm.summary);
+        else if (told.insert(alarm.summary).second)
+            add(alarm);
+    if (!subject.crashed)
         return;
-    const Verdict verdict =
-        alarm->alarm == Alarm::crash ? Verdict::guest_crash : Verdict::inconsistent;
-    // A kernel that warned once may not warn again, and one that oopsed keeps its locks.
-    judgement.guest_spent = judgement.guest_spent || alarm->alarm != Alarm::error;
-    add_evidence(judgement, {"mount", verdict, alarm->summary, {{"line", alarm->line}}});
+    if (const auto alarm = find_alarm(judgement.kernel_log, masks_.lines()))
+        add(*alarm);
 }
 
 // The guest's clock goes on while the guest waits for a CPU, and with it a command's limit.
-bool ImageJudge::was_starved(guest::Guest &guest, std::chrono::milliseconds waited) const
+bool ImageJudge::was_starved(const Subject &subject, std::chrono::milliseconds waited) const
 {
-    return 2 * (guest.waited_for_cpu() - waited) > time_limit();
+    return 2 * (subject.guest.waited_for_cpu() - waited) > time_limit(subject);
 }
 
 // As pmreorder has it: exit status 0 is consistent, every other is not.
@@ -279,15 +321,26 @@ void ImageJudge::judge_command(const JudgeReply &reply, bool starved, Judgement 
         add_evidence(judgement, std::move(evidence));
 }
 
-void ImageJudge::judge_usable(const JudgeReply &reply, Judgement &judgement) const
+void ImageJudge::judge_usable(const Subject &subject, const JudgeReply &reply,
+                              Judgement &judgement) const
 {
     if (const auto *failed = failed_step(reply, JudgeStep::usable))
         add_evidence(judgement, {"usable", Verdict::infra_error, failed->message, {}});
-    if (reply.problems.empty())
+    if (!subject.crashed) {
+        std::set<std::string> told;
+        for (const agent::UsableProblem &problem : reply.problems)
+            if (Evidence evidence = evidence_of(problem); told.insert(evidence.summary).second)
+                add_evidence(judgement, std::move(evidence));
         return;
-    const agent::UsableProblem &first = reply.problems.front();
+    }
+    std::vector<agent::UsableProblem> problems = reply.problems;
+    judgement.masked += static_cast<unsigned>(std::erase_if(
+        problems, [&](const agent::UsableProblem &each) { return masks_.covers(each); }));
+    if (problems.empty())
+        return;
+    const agent::UsableProblem &first = problems.front();
     nlohmann::json all = nlohmann::json::array();
-    for (const agent::UsableProblem &problem : reply.problems)
+    for (const agent::UsableProblem &problem : problems)
         all.push_back({{"path", problem.path},
                        {"operation", problem.operation},
                        {"error_number", problem.error_number}});
@@ -300,11 +353,11 @@ void ImageJudge::judge_usable(const JudgeReply &reply, Judgement &judgement) con
                   {{"problems", all}}});
 }
 
-void ImageJudge::judge_trees(const JudgeReply &reply, std::uint64_t crash_seq,
+void ImageJudge::judge_trees(const Subject &subject, const JudgeReply &reply,
                              Judgement &judgement) const
 {
     for (const TreeOracle &oracle : choice_.trees) {
-        const Window window = oracle.legal.window(crash_seq);
+        const Window window = oracle.legal.window(subject.crash_seq);
         const TreeVerdict verdict =
             judge_tree(reply.tree, oracle.legal.history(), window, oracle.promise.promise);
         if (verdict.legal && !verdict.undecided)
@@ -325,7 +378,7 @@ void ImageJudge::judge_trees(const JudgeReply &reply, std::uint64_t crash_seq,
             evidence.verdict = Verdict::infra_error;
             evidence.summary = "the tree is too large to be compared byte by byte";
         }
-        add_evidence(judgement, std::move(evidence));
+        object(subject, std::move(evidence), judgement);
     }
 }
 

@@ -28,6 +28,15 @@ const char *to_string(Verdict verdict)
     return "unknown";
 }
 
+Verdict verdict_named(std::string_view name)
+{
+    for (const Verdict each : {Verdict::pass, Verdict::inconsistent, Verdict::recovery_failed,
+                               Verdict::guest_hang, Verdict::guest_crash})
+        if (name == to_string(each))
+            return each;
+    return Verdict::infra_error;
+}
+
 void add_evidence(Judgement &judgement, Evidence evidence)
 {
     Verdict &verdict = judgement.verdict;

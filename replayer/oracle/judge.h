@@ -2,6 +2,7 @@
 // What a crash image is worth: the verdict on one, and who gives it.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -27,6 +28,8 @@ enum class Verdict {
 };
 
 const char *to_string(Verdict verdict);
+// infra_error where there is none of that name.
+Verdict verdict_named(std::string_view name);
 
 // One oracle's word on one image.
 struct Evidence {
@@ -43,7 +46,9 @@ struct Judgement {
     std::string kernel_log;         // from the start of this image's test
     double guest_seconds = 0;       // in requests to the guest
     double oracle_seconds = 0;      // in programs on the host
-    bool guest_spent = false; // not fit for another image: it crashed, warned, or keeps a mount
+    unsigned masked = 0; // objections that were left out, because healthy images get them too
+    // Not fit for another image: it crashed, complained, failed a mount or keeps one.
+    bool guest_spent = false;
 };
 
 // The image's verdict is the gravest; an oracle that failed takes away nothing that others saw, so
@@ -66,6 +71,10 @@ struct Subject {
     // are not undone.
     std::span<const std::filesystem::path> pm_files;
     std::uint64_t crash_seq = 0; // the first event that did not happen
+    // How long it may take before it is called a hang; nothing: as long as the judge's own limit
+    // says, which is also the most.
+    std::optional<std::chrono::milliseconds> patience = {};
+    bool crashed = true; // false: as a file system is without a crash; every objection is evidence
 };
 
 // One for a whole test run, used by all workers at once.
@@ -85,6 +94,11 @@ public:
 
     // What is held against the file system; nothing: no oracle compares trees.
     virtual std::optional<run::ChosenPromise> promise() const { return std::nullopt; }
+
+    // Whether judge() can tell what it objects to in images without a crash; mask() is then called
+    // with that, once and before any other image.
+    virtual bool has_baseline() const { return false; }
+    virtual void mask(const std::vector<Evidence> &) {}
 
     // Whether all that was written when an operation has returned can recover to one tree only.
     virtual bool one_tree_after_return() const { return false; }

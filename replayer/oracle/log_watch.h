@@ -4,10 +4,12 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "replayer/oracle/judge.h"
+#include "replayer/guest/kernel_crash.h"
 
 namespace fencepost::oracle {
 
@@ -23,12 +25,20 @@ struct LogAlarm {
     std::string summary; // the same whenever the same thing went wrong
 };
 
-// The gravest line, the first of them; nothing: the log is quiet. Lines are as the agent sends them
+// Summaries of lines that a healthy file system logs too.
+using MaskedLines = std::set<std::string>;
+
+// Every line that must not be, in order. Lines are as the agent sends them
 // ("priority,sequence,microseconds,flags;text") or plain. What the kernel itself logs as an error
 // or worse is one, whatever it says; plain lines and warnings are known by their words.
-std::optional<LogAlarm> find_alarm(std::string_view log);
+std::vector<LogAlarm> find_alarms(std::string_view log);
+// The gravest of those that are not masked, the first of them; nothing: the log is quiet. A crash
+// cannot be masked.
+std::optional<LogAlarm> find_alarm(std::string_view log, const MaskedLines &masked = {});
 
-// A text in which every number and address is '#'.
-std::string without_numbers(std::string_view text);
+// Records were left out by the kernel because there were too many like them.
+bool left_records_out(std::string_view log);
+
+using guest::without_numbers;
 
 } // namespace fencepost::oracle

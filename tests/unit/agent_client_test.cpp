@@ -408,6 +408,39 @@ TEST(AgentClient, APeerThatSpeaksWhileItIsSpokenToIsHeard)
     EXPECT_EQ(loss_of([&] { client.ping(ample()); }), ChannelLoss::server_lost);
 }
 
+TEST(AgentClient, AJudgementThatDoesNotEndNamesItsStep)
+{
+    Peer peer;
+    AgentClient client(peer.host_end());
+    peer.play([](Peer &guest) {
+        const agent::Frame frame = guest.receive();
+        guest.send(encode_message(frame.request_id, agent::StepBegun{JudgeStep::mount}));
+        guest.send(encode_message(frame.request_id, agent::StepBegun{JudgeStep::unmount}));
+    });
+    try {
+        client.judge({}, Deadline::after(std::chrono::milliseconds(300)));
+        FAIL() << "there was no answer";
+    } catch (const AgentLost &lost) {
+        EXPECT_EQ(lost.loss(), ChannelLoss::timed_out);
+        EXPECT_EQ(lost.step(), JudgeStep::unmount);
+    }
+}
+
+TEST(AgentClient, ACrashEndsAJudgementAndNothingElse)
+{
+    Peer peer;
+    AgentClient client(peer.host_end());
+    const Fd crash(eventfd(1, EFD_CLOEXEC)); // it has happened
+    client.watch_crash(crash.get());
+    peer.play([](Peer &guest) {
+        const agent::Frame ping = guest.receive();
+        guest.send(agent::encode_frame(agent::reply_to(ping.type), ping.request_id, ping.payload));
+        guest.receive();
+    });
+    client.ping(ample());
+    EXPECT_EQ(loss_of([&] { client.judge({}, ample()); }), ChannelLoss::crashed);
+}
+
 TEST(AgentClient, MoreOfAFileThanAskedForIsRefused)
 {
     Peer peer;

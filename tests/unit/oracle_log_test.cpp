@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What the kernel log is watched for: lines as kernels wrote them, and lines that must not alarm.
-#include "replayer/oracle/log_watch.h"
+#include "replayer/oracle/masks.h"
+
+#include <cerrno>
 
 #include <gtest/gtest.h>
 
@@ -108,6 +110,48 @@ TEST(LogWatch, TheGravestLineWins)
               "crash: kernel BUG at fs/jbd2/commit.c:#! in jbd2_journal_commit_transaction");
     EXPECT_EQ(alarm("Kernel panic - not syncing: Fatal exception\n"),
               "crash: Kernel panic - not syncing: Fatal exception");
+}
+
+TEST(LogWatch, WhatIsMaskedIsLeftOutAndNothingElse)
+{
+    const std::string log = "1,1,1,-;fs: wrote 17 bytes\n3,2,1,-;fs: inode 5 is wrong\n"
+                            "1,3,1,-;fs: wrote 3 bytes\n";
+    EXPECT_EQ(find_alarms(log).size(), 3u);
+    EXPECT_EQ(find_alarm(log)->summary, "fs: wrote # bytes");
+    EXPECT_EQ(find_alarm(log, {"fs: wrote # bytes"})->summary, "fs: inode # is wrong");
+    EXPECT_FALSE(find_alarm(log, {"fs: wrote # bytes", "fs: inode # is wrong"}));
+    EXPECT_TRUE(find_alarm("4,1,1,-;Oops: 0002 [#1]\n", {"Oops: # [##]"}))
+        << "a crash is never healthy";
+}
+
+TEST(LogWatch, SuppressedRecordsAreNoticed)
+{
+    EXPECT_TRUE(left_records_out("4,1,1,-;fs_error: 12 callbacks suppressed\n"));
+    EXPECT_FALSE(left_records_out("6,1,1,-;fs: mounted\n"));
+}
+
+// Each oracle's objection to a healthy image, and what of it is left out in others.
+TEST(Masks, AreWhatOraclesSaidAndNothingElse)
+{
+    const agent::UsableProblem rename = {"d", "rename", EINVAL};
+    const Masks masks({{"mount", Verdict::inconsistent, "fs: wrote # bytes", {}},
+                       evidence_of(rename),
+                       {"ext4", Verdict::inconsistent, "free blocks count wrong", {}},
+                       {"program", Verdict::inconsistent, "ended with status 1", {}},
+                       {"mount", Verdict::recovery_failed, "mount: no", {}}});
+    EXPECT_EQ(masks.lines(), MaskedLines{"fs: wrote # bytes"});
+    EXPECT_TRUE(masks.covers(agent::UsableProblem{"elsewhere", "rename", EINVAL}));
+    EXPECT_FALSE(masks.covers(agent::UsableProblem{"d", "rename", EIO}));
+    EXPECT_FALSE(masks.covers(agent::UsableProblem{"d", "link", EINVAL}));
+    EXPECT_TRUE(
+        masks.covers(Evidence{"ext4", Verdict::inconsistent, "free blocks count wrong", {}}));
+    EXPECT_FALSE(
+        masks.covers(Evidence{"xfs", Verdict::inconsistent, "free blocks count wrong", {}}));
+    EXPECT_FALSE(
+        masks.covers(Evidence{"ext4", Verdict::recovery_failed, "free blocks count wrong", {}}));
+    EXPECT_FALSE(
+        masks.covers(Evidence{"program", Verdict::inconsistent, "ended with status 1", {}}))
+        << "a checker that always fails would pass everything";
 }
 
 TEST(LogWatch, NumbersGoAndWordsStay)

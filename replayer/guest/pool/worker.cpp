@@ -2,12 +2,14 @@
 // See worker.h.
 #include "replayer/guest/pool/worker.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <spdlog/spdlog.h>
 
 #include "base/error.h"
 #include "base/files.h"
+#include "replayer/oracle/lost_guest.h"
 
 namespace fencepost::guest {
 
@@ -22,36 +24,6 @@ constexpr int kRestoreTries = 3;
 // For the tests that explain one failure.
 constexpr double kMostProbeSeconds = 30;
 
-Judgement of_lost_guest(Verdict verdict, const std::string &what, const std::string &log)
-{
-    Judgement judgement;
-    judgement.verdict = verdict;
-    judgement.evidence.push_back({"guest", verdict, what, nlohmann::json::object()});
-    judgement.kernel_log = log;
-    return judgement;
-}
-
-// Texts of a lost guest hold numbers of its own; the summary must be the same whenever the same
-// thing is wrong.
-std::string summary_of(GuestEnd end)
-{
-    switch (end) {
-    case GuestEnd::powered_off:
-        return "the guest powered itself off";
-    case GuestEnd::rebooted:
-        return "the guest rebooted";
-    case GuestEnd::panicked:
-        return "the guest's kernel panicked";
-    case GuestEnd::hung:
-        return "the guest did not answer in time";
-    case GuestEnd::agent_broken:
-        return "the guest answered nonsense";
-    case GuestEnd::machine_died:
-        return "QEMU died";
-    }
-    return "the guest was lost";
-}
-
 // `what`: that contradicts the warm guest.
 oracle::Evidence disagreement(const std::string &what, const Judgement &warm,
                               const Judgement &other)
@@ -62,32 +34,7 @@ oracle::Evidence disagreement(const std::string &what, const Judgement &warm,
             {{"warm", to_string(warm.verdict)}, {"other", to_string(other.verdict)}}};
 }
 
-bool kernel_oopsed(const std::string &log)
-{
-    for (const char *words :
-         {"Oops: ", "BUG: ", "kernel BUG at", "general protection fault", "Kernel panic"})
-        if (log.find(words) != std::string::npos)
-            return true;
-    return false;
-}
-
 } // namespace
-
-Verdict verdict_of(GuestEnd end)
-{
-    switch (end) {
-    case GuestEnd::powered_off:
-    case GuestEnd::rebooted:
-    case GuestEnd::panicked:
-        return Verdict::guest_crash;
-    case GuestEnd::hung:
-        return Verdict::guest_hang;
-    case GuestEnd::agent_broken:
-    case GuestEnd::machine_died:
-        break;
-    }
-    return Verdict::infra_error;
-}
 
 Worker::Worker(const WorkerPlan &plan, unsigned number,
                std::shared_ptr<const image::ImageStep> first)
@@ -132,44 +79,39 @@ void Worker::leave(Seat &seat)
     seat.files->suspect_everything();
 }
 
-std::optional<Judgement> Worker::attempt(Seat &seat, const Assignment &assignment, Outcome &outcome,
-                                         Judgement &lost)
+Worker::Attempt Worker::attempt(Seat &seat, const Assignment &assignment, Outcome &outcome,
+                                Limit limit)
 {
     const Stopwatch patching;
     seat.files->sync(held_);
     outcome.patch_seconds += patching.seconds();
+    const auto kind = seat.guest ? HangWatch::GuestKind::warm : HangWatch::GuestKind::restored;
     sit(seat, outcome);
+    Attempt made;
+    if (limit == Limit::brief)
+        made.patience = plan_.hangs->patience(kind);
     const Stopwatch judging;
-    std::optional<Judgement> said;
+    const auto waited = seat.guest->waited_for_cpu();
     try {
-        said = plan_.judge.judge({*seat.guest, seat.files->paths(), assignment.crash_seq});
-    } catch (const GuestLost &end) {
-        lost = of_lost_guest(verdict_of(end.end()), summary_of(end.end()),
-                             seat.guest->log().kernel_log());
-        lost.evidence[0].details["message"] = end.what();
-        lost.evidence[0].details["console"] = seat.guest->log().console();
-    } catch (const AgentLost &end) {
-        // The agent's server died and the guest lives: an oops in one of its system calls does
-        // that.
-        const std::string log = seat.guest->log().kernel_log();
-        const bool crash = kernel_oopsed(log);
-        lost = of_lost_guest(crash ? Verdict::guest_crash : Verdict::infra_error,
-                             crash ? "the kernel killed a process of the guest's agent"
-                                   : "the guest's agent died",
-                             log);
-        lost.evidence[0].details["message"] = end.what();
+        made.said = plan_.judge.judge({*seat.guest, seat.files->paths(), assignment.crash_seq,
+                                       made.patience, assignment.crashed});
+        // A host that is busy does not make an image slow.
+        const auto time =
+            std::chrono::milliseconds(static_cast<std::int64_t>(made.said.guest_seconds * 1000)) -
+            (seat.guest->waited_for_cpu() - waited);
+        if (made.said.verdict <= Verdict::recovery_failed)
+            plan_.hangs->note_healthy(kind, std::max(time, std::chrono::milliseconds(0)));
     } catch (const Error &error) {
         if (error.kind() != ErrorKind::guest) {
             leave(seat); // what it wrote is not undone, and not to be taken for somebody else's
             throw;
         }
-        lost = of_lost_guest(Verdict::infra_error, "the guest could not be judged",
-                             seat.guest->log().kernel_log());
-        lost.evidence[0].details["message"] = error.what();
+        made.lost = true;
+        made.said = oracle::judge_lost(*seat.guest, error);
     }
     outcome.judge_seconds += judging.seconds();
     const Stopwatch undoing;
-    if (!said) {
+    if (made.lost) {
         ++outcome.lost_guests;
         ++counts_.lost_guests;
         leave(seat);
@@ -180,53 +122,80 @@ std::optional<Judgement> Worker::attempt(Seat &seat, const Assignment &assignmen
         track_was_lost_ = true;
     }
     outcome.patch_seconds += undoing.seconds();
-    return said;
+    return made;
 }
 
-// A guest that crashed or hung is not one to go on with, though it still answers.
-std::optional<Judgement> Worker::attempt_warm(const Assignment &assignment, Outcome &outcome,
-                                              Judgement &lost)
+// A guest that crashed, hung or complained is not one to go on with, though it still answers: what
+// a failed mount left in it, or a message that it prints once, would change the next verdict.
+Worker::Attempt Worker::attempt_warm(const Assignment &assignment, Outcome &outcome, Limit limit)
 {
-    auto said = attempt(warm_, assignment, outcome, lost);
-    if (said && (said->guest_spent || said->verdict > Verdict::recovery_failed))
+    Attempt made = attempt(warm_, assignment, outcome, limit);
+    if (!made.lost && (made.said.guest_spent || made.said.verdict > Verdict::recovery_failed)) {
+        ++counts_.discarded_guests;
         leave(warm_);
-    return said;
+    }
+    return made;
+}
+
+// The guest was given little time, because healthy images take less.
+Judgement Worker::settle_hang(const Assignment &assignment, Outcome &outcome, Attempt first)
+{
+    const std::string words = words_of_hang(first.said);
+    if (plan_.hangs->is_known(words)) {
+        outcome.known_hang = true;
+        return std::move(first.said);
+    }
+    Attempt second = attempt_warm(assignment, outcome, Limit::full);
+    if (second.said.verdict == Verdict::guest_hang) {
+        outcome.confirmed = true;
+        plan_.hangs->note_confirmed(words);
+        plan_.hangs->note_confirmed(words_of_hang(second.said));
+        return std::move(first.said); // as others like it will be, which are not waited for so long
+    }
+    const bool was_slow =
+        std::chrono::duration<double>(second.said.guest_seconds) > *first.patience;
+    if (was_slow || second.said.verdict == Verdict::infra_error)
+        return std::move(second.said);
+    outcome.confirmed = true;
+    outcome.disagreed = true;
+    first.said.evidence.push_back(disagreement("the second attempt", first.said, second.said));
+    return std::move(first.said);
 }
 
 Judgement Worker::judge_warm(const Assignment &assignment, Outcome &outcome)
 {
-    Judgement first;
-    if (auto said = attempt_warm(assignment, outcome, first))
-        return *said;
-    Judgement second;
-    if (auto said = attempt_warm(assignment, outcome, second)) // restored: as fresh as can be
-        second = std::move(*said);
+    Attempt first = attempt_warm(assignment, outcome, Limit::brief);
+    if (first.said.verdict == Verdict::guest_hang && first.patience)
+        return settle_hang(assignment, outcome, std::move(first));
+    if (!first.lost)
+        return std::move(first.said);
+    // Restored: as fresh as can be.
+    Judgement second = attempt_warm(assignment, outcome, Limit::full).said;
     // A killed QEMU says nothing about the image: what counts is what the second guest says, as if
     // it were the first. A crash that does not come again says that something of another image was
     // left in the guest, or that recovery fails by chance.
-    if (first.verdict == Verdict::infra_error)
+    if (first.said.verdict == Verdict::infra_error)
         return second;
     outcome.confirmed = true;
-    if (first.verdict != second.verdict) {
+    if (first.said.verdict != second.verdict) {
         outcome.disagreed = true;
-        first.evidence.push_back(disagreement("the second attempt", first, second));
-        return first;
+        first.said.evidence.push_back(disagreement("the second attempt", first.said, second));
+        return std::move(first.said);
     }
-    outcome.repeats = same_failure(deciding_evidence(first), deciding_evidence(second));
+    outcome.repeats = same_failure(deciding_evidence(first.said), deciding_evidence(second));
     return second;
 }
 
 Judgement Worker::judge_fresh(const Assignment &assignment, Outcome &outcome)
 {
     leave(fresh_);
-    Judgement lost;
-    auto said = attempt(fresh_, assignment, outcome, lost);
+    Attempt made = attempt(fresh_, assignment, outcome, Limit::full);
     leave(fresh_);
-    if (!said && lost.verdict == Verdict::infra_error) {
-        said = attempt(fresh_, assignment, outcome, lost);
+    if (made.lost && made.said.verdict == Verdict::infra_error) {
+        made = attempt(fresh_, assignment, outcome, Limit::full);
         leave(fresh_);
     }
-    return said ? *said : lost;
+    return std::move(made.said);
 }
 
 void Worker::show(const image::CrashImage &image)
@@ -248,12 +217,10 @@ std::optional<bool> Worker::fails_alike(const Assignment &assignment,
         parts, [&](std::uint64_t line) { return held_.line(line); });
     show(image);
     Outcome cost;
-    Judgement said;
-    if (plan_.always_fresh)
-        said = judge_fresh(assignment, cost);
-    else if (auto warm = attempt_warm(assignment, cost, said))
-        said = std::move(*warm);
-    if (said.verdict == Verdict::infra_error || said.verdict == Verdict::guest_hang)
+    const Judgement said = plan_.always_fresh ? judge_fresh(assignment, cost)
+                                              : attempt_warm(assignment, cost, Limit::brief).said;
+    if (said.verdict == Verdict::infra_error ||
+        (said.verdict == Verdict::guest_hang && failure.verdict != Verdict::guest_hang))
         return std::nullopt;
     return is_failure(said.verdict) && same_failure(deciding_evidence(said), failure);
 }
@@ -264,8 +231,11 @@ void Worker::explain(const Assignment &assignment, Outcome &outcome)
     explanation.missing = first_of_each_site(assignment.stores, false);
     explanation.present = first_of_each_site(assignment.stores, true);
     const oracle::Evidence &failure = deciding_evidence(outcome.judgement);
-    // A guest that hangs does so for its whole time limit: too long to be done again and again.
-    if (failure.verdict == Verdict::guest_hang || !outcome.repeats)
+    // Where nobody knows what healthy images take, a guest hangs for its whole time limit: too long
+    // to be done again and again.
+    const bool hangs_long = failure.verdict == Verdict::guest_hang &&
+                            !plan_.hangs->patience(HangWatch::GuestKind::restored);
+    if (hangs_long || !outcome.repeats)
         return;
     if (plan_.explained_by)
         explanation.like = plan_.explained_by(failure, explanation);
@@ -317,7 +287,7 @@ Outcome Worker::judge_image(const Assignment &assignment)
     const Verdict verdict = outcome.judgement.verdict;
     const bool doubtful =
         verdict == Verdict::pass ? assignment.confirm_pass : verdict != Verdict::infra_error;
-    if (doubtful && !outcome.confirmed) {
+    if (doubtful && !outcome.confirmed && !outcome.known_hang) {
         Judgement fresh = judge_fresh(assignment, outcome);
         outcome.confirmed = true;
         outcome.disagreed = fresh.verdict != verdict;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "replayer/guest/pool/deciding_stores.h"
+#include "replayer/guest/pool/hang_watch.h"
 #include "replayer/guest/pool/pm_files.h"
 #include "replayer/guest/template_store.h"
 #include "replayer/oracle/judge.h"
@@ -43,6 +44,8 @@ struct WorkerPlan {
     std::function<std::string(const oracle::Evidence &, const Explanation &)> explained_by = {};
     // Whether there is still time for such tests.
     std::function<bool()> may_probe = {};
+    // Shared by all that work by this plan or a copy of it: what one learns, the others know.
+    std::shared_ptr<HangWatch> hangs = std::make_shared<HangWatch>();
 };
 
 // One image to be tested.
@@ -52,14 +55,16 @@ struct Assignment {
     image::StateStores stores = {}; // without them a failure is not explained
     std::uint64_t crash_seq = 0;
     bool confirm_pass = false;
+    bool crashed = true; // see oracle::Subject
 };
 
 struct Outcome {
     std::uint64_t image = 0;
     oracle::Judgement judgement;
-    bool confirmed = false; // another guest was asked: a fresh one, or that of a second attempt
-    bool disagreed = false; // and said another thing: an infra_error
-    bool repeats = true;    // a failure: it was the same thing that was wrong
+    bool confirmed = false;  // another guest was asked: a fresh one, or that of a second attempt
+    bool disagreed = false;  // and said another thing: an infra_error
+    bool repeats = true;     // a failure: it was the same thing that was wrong
+    bool known_hang = false; // hangs as another image did for the whole limit: not waited for again
     unsigned lost_guests = 0;
     Explanation explanation = {}; // of a failure
     unsigned probes = 0;          // images that were tested to find it
@@ -72,6 +77,8 @@ struct Outcome {
 struct WorkerCounts {
     std::uint64_t restores = 0;
     std::uint64_t lost_guests = 0;
+    // Thrown away though they answered: a mount had failed, or their kernel had complained.
+    std::uint64_t discarded_guests = 0;
     std::uint64_t audits = 0;
     std::uint64_t failed_audits = 0;
     PmFileCounts pm;
@@ -101,11 +108,16 @@ private:
 
     void sit(Seat &seat, Outcome &outcome);
     void leave(Seat &seat);
-    // Nothing: the guest was lost, `lost` says how.
-    std::optional<oracle::Judgement> attempt(Seat &seat, const Assignment &assignment,
-                                             Outcome &outcome, oracle::Judgement &lost);
-    std::optional<oracle::Judgement> attempt_warm(const Assignment &assignment, Outcome &outcome,
-                                                  oracle::Judgement &lost);
+    enum class Limit { brief, full };
+    // What one guest said, or the loss of it.
+    struct Attempt {
+        oracle::Judgement said;
+        bool lost = false;
+        std::optional<std::chrono::milliseconds> patience; // that it was given; nothing: the limit
+    };
+    Attempt attempt(Seat &seat, const Assignment &assignment, Outcome &outcome, Limit limit);
+    Attempt attempt_warm(const Assignment &assignment, Outcome &outcome, Limit limit);
+    oracle::Judgement settle_hang(const Assignment &assignment, Outcome &outcome, Attempt first);
     oracle::Judgement judge_warm(const Assignment &assignment, Outcome &outcome);
     oracle::Judgement judge_fresh(const Assignment &assignment, Outcome &outcome);
     Outcome judge_image(const Assignment &assignment);
@@ -123,8 +135,5 @@ private:
     bool track_was_lost_ = false; // of what guests touched, since the last audit
     WorkerCounts counts_;
 };
-
-// What a lost guest says about the image that it was given.
-oracle::Verdict verdict_of(GuestEnd end);
 
 } // namespace fencepost::guest

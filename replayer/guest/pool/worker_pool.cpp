@@ -184,6 +184,7 @@ WorkerCounts WorkerPool::counts()
     for (const WorkerCounts &each : counts_) {
         sum.restores += each.restores;
         sum.lost_guests += each.lost_guests;
+        sum.discarded_guests += each.discarded_guests;
         sum.audits += each.audits;
         sum.failed_audits += each.failed_audits;
         sum.pm.pages_compared += each.pm.pages_compared;

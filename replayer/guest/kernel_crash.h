@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// A kernel that crashed, as its log or its console tells it: the only place that knows the words.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fencepost::guest {
+
+// A record of the kernel log, as the agent sends it ("priority,sequence,microseconds,flags;text")
+// or as a console shows it ("[    1.234567] text", or the text alone).
+struct LogRecord {
+    std::string_view text;
+    // With the facility, which is 0 for the kernel: what processes write to its log is no error of
+    // the kernel. Nothing: a line of a console.
+    std::optional<unsigned> priority;
+    std::optional<std::uint64_t> sequence;
+};
+
+LogRecord parse_record(std::string_view line);
+
+struct KernelCrash {
+    std::string line;               // that told it first, as it was logged
+    std::string title;              // the same whenever the same thing went wrong
+    std::string function;           // in which; empty: the log does not say
+    std::vector<std::string> stack; // "function+0x12/0x34 [module]", the innermost first
+    bool complete = false;          // the kernel said that this was all
+};
+
+// Of a line's text: oops, BUG, panic, lockup.
+bool tells_crash(std::string_view text);
+// The first one; nothing: there was none.
+std::optional<KernelCrash> find_kernel_crash(std::string_view log);
+
+// The lines of records that came after this one. Lines without a number go with the one before.
+std::string records_after(std::string_view log, std::uint64_t sequence);
+// The number of the last record; 0: there is none with a number.
+std::uint64_t last_sequence(std::string_view log);
+// The text of the last line that the kernel wrote; empty: none.
+std::string last_kernel_words(std::string_view log);
+
+// A text in which every number and address is '#'.
+std::string without_numbers(std::string_view text);
+
+} // namespace fencepost::guest

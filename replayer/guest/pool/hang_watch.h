@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// When an image is called a hang: soon, measured by what healthy images take, and late once for
+// each kind of hang.
+#pragma once
+
+#include <chrono>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+
+namespace fencepost::guest {
+
+// Of all workers of a test, from all their threads. A guest that was just restored is slow: it
+// translates its code anew. So the two kinds are measured apart.
+class HangWatch {
+public:
+    enum class GuestKind { warm, restored };
+
+    // How long the slowest healthy image took is multiplied by this; at least so long.
+    static constexpr int kFactor = 3;
+    static constexpr std::chrono::milliseconds kFloor{1000};
+
+    // An image had all its answers, after this much time in the guest.
+    void note_healthy(GuestKind kind, std::chrono::milliseconds time);
+    // Nothing: no healthy image was seen in such a guest, so nobody knows.
+    std::optional<std::chrono::milliseconds> patience(GuestKind kind) const;
+
+    // Hangs with the same last words as one that lasted for the whole limit.
+    void note_confirmed(const std::string &words);
+    bool is_known(const std::string &words) const;
+
+private:
+    mutable std::mutex mutex_;
+    std::optional<std::chrono::milliseconds> slowest_[2]; // by kind
+    std::set<std::string> known_;
+};
+
+} // namespace fencepost::guest

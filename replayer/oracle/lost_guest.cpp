@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// See lost_guest.h.
+#include "replayer/oracle/lost_guest.h"
+
+#include "replayer/oracle/log_watch.h"
+
+namespace fencepost::oracle {
+
+using guest::GuestEnd;
+
+namespace {
+
+// For the rest of an oops to arrive: its stack comes in many records.
+constexpr std::chrono::milliseconds kTellingTime(1000);
+constexpr std::size_t kConsoleLimit = 16 << 10;
+constexpr std::size_t kWordsLimit = 200;
+
+std::string end_of(const std::string &text)
+{
+    return text.size() <= kConsoleLimit ? text : text.substr(text.size() - kConsoleLimit);
+}
+
+// Of this image's test only: a warm guest had others before.
+std::string log_of(const guest::Guest &guest)
+{
+    return guest::records_after(guest.log().kernel_log(), guest.judged_records());
+}
+
+Judgement of_crash(const guest::Guest &guest, const guest::KernelCrash &crash)
+{
+    Judgement judgement;
+    judgement.guest_spent = true;
+    judgement.kernel_log = log_of(guest);
+    // A kernel that panicked has told it to its console alone.
+    if (!guest::find_kernel_crash(judgement.kernel_log))
+        judgement.kernel_log += end_of(guest.log().console());
+    add_evidence(judgement,
+                 {"mount",
+                  Verdict::guest_crash,
+                  crash.title,
+                  {{"line", crash.line}, {"function", crash.function}, {"stack", crash.stack}}});
+    return judgement;
+}
+
+const char *doing(agent::JudgeStep step)
+{
+    switch (step) {
+    case agent::JudgeStep::mount:
+        return "mount";
+    case agent::JudgeStep::dump:
+        return "reading the tree";
+    case agent::JudgeStep::command:
+        return "the recovery command";
+    case agent::JudgeStep::usable:
+        return "using the file system";
+    case agent::JudgeStep::unmount:
+        return "unmount";
+    }
+    return "a step";
+}
+
+// The same each time: without the limit, which depends on how long healthy images took.
+std::string summary_of_hang(std::optional<agent::JudgeStep> step, const std::string &log)
+{
+    std::string text = step ? fmt::format("{} did not end in its time", doing(*step))
+                            : "the guest did not answer in time";
+    const std::string words = guest::last_kernel_words(log);
+    if (!words.empty())
+        text +=
+            fmt::format("; last kernel message: {}", without_numbers(words.substr(0, kWordsLimit)));
+    return text;
+}
+
+Evidence evidence_of(GuestEnd end)
+{
+    switch (end) {
+    case GuestEnd::powered_off:
+        return {"guest", Verdict::guest_crash, "the guest powered itself off", {}};
+    case GuestEnd::rebooted:
+        return {"guest", Verdict::guest_crash, "the guest rebooted", {}};
+    case GuestEnd::panicked:
+        return {"guest", Verdict::guest_crash, "the guest's kernel panicked", {}};
+    case GuestEnd::crashed:
+        return {"guest", Verdict::guest_crash, "the guest's kernel crashed", {}};
+    case GuestEnd::hung:
+        return {"guest", Verdict::guest_hang, "the guest did not answer in time", {}};
+    case GuestEnd::agent_broken:
+        return {"guest", Verdict::infra_error, "the guest answered nonsense", {}};
+    case GuestEnd::machine_died:
+        break;
+    }
+    return {"guest", Verdict::infra_error, "QEMU died", {}};
+}
+
+} // namespace
+
+Judgement judge_lost(const guest::Guest &guest, const Error &why)
+{
+    const auto *lost = dynamic_cast<const guest::GuestLost *>(&why);
+    const auto *agent = dynamic_cast<const guest::AgentLost *>(&why);
+    // A machine that was killed, or a channel that broke, is no crash, whatever was logged before.
+    const bool may_have_crashed =
+        lost ? lost->end() != GuestEnd::machine_died && lost->end() != GuestEnd::agent_broken
+             : agent != nullptr;
+    if (may_have_crashed) {
+        // What may still come: the end of an oops that was seen, or that which killed the server.
+        const bool expected = agent || lost->end() == GuestEnd::crashed;
+        const auto crash =
+            guest.log().wait_for_crash(expected ? kTellingTime : std::chrono::milliseconds(0));
+        if (crash) {
+            Judgement judgement = of_crash(guest, *crash);
+            judgement.evidence[0].details["message"] = why.what();
+            return judgement;
+        }
+    }
+    Judgement judgement;
+    judgement.guest_spent = true;
+    judgement.kernel_log = log_of(guest);
+    Evidence evidence =
+        lost ? evidence_of(lost->end())
+             : Evidence{"guest",
+                        Verdict::infra_error,
+                        agent ? "the guest's agent died" : "the guest could not be judged",
+                        {}};
+    if (evidence.verdict == Verdict::guest_hang)
+        evidence.summary = summary_of_hang(lost->step(), judgement.kernel_log);
+    evidence.details = {{"message", why.what()}, {"console", end_of(guest.log().console())}};
+    add_evidence(judgement, std::move(evidence));
+    return judgement;
+}
+
+std::optional<Judgement> judge_crash(const guest::Guest &guest, std::string_view log)
+{
+    auto crash = guest::find_kernel_crash(log);
+    if (!crash)
+        return std::nullopt;
+    // The agent may have answered while the kernel was still telling it.
+    if (!crash->complete)
+        if (auto whole = guest.log().wait_for_crash(kTellingTime))
+            crash = whole;
+    Judgement judgement = of_crash(guest, *crash);
+    if (!guest::find_kernel_crash(judgement.kernel_log))
+        judgement.kernel_log = log;
+    return judgement;
+}
+
+std::string words_of_hang(const Judgement &judgement)
+{
+    return deciding_evidence(judgement).summary;
+}
+
+} // namespace fencepost::oracle

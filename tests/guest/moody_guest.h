@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Workers whose images are moods of tests/targets/moodfs, before the real judge.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "replayer/guest/pool/worker.h"
+#include "replayer/oracle/image_judge.h"
+#include "tests/guest/world.h"
+
+namespace fencepost::guest {
+
+// The judge of a run, in guests that have the module.
+class MoodyJudge : public oracle::Judge {
+public:
+    MoodyJudge(std::unique_ptr<oracle::Judge> judge, std::string module)
+        : judge_(std::move(judge)), module_(std::move(module))
+    {
+    }
+
+    void prepare(Guest &guest) override;
+    bool has_baseline() const override { return judge_->has_baseline(); }
+    void mask(const std::vector<oracle::Evidence> &objections) override
+    {
+        judge_->mask(objections);
+    }
+    oracle::Judgement judge(const oracle::Subject &subject) override
+    {
+        return judge_->judge(subject);
+    }
+
+private:
+    std::unique_ptr<oracle::Judge> judge_;
+    std::string module_; // its bytes
+};
+
+class MoodyWorker {
+public:
+    explicit MoodyWorker(std::uint32_t time_limit);
+
+    // One image whose mount is in that mood.
+    Outcome test(char mood, bool crashed = true);
+    MoodyJudge &judge() { return judge_; }
+    const HangWatch &hangs() const { return *plan_.hangs; }
+    const WorkerCounts &counts() { return worker_->counts(); }
+
+private:
+    World &world_;
+    TemporaryDirectory directory_;
+    image::InitialImage initial_;
+    MoodyJudge judge_;
+    WorkerPlan plan_;
+    std::shared_ptr<const image::ImageStep> first_ = std::make_shared<image::ImageStep>();
+    std::unique_ptr<Worker> worker_;
+    std::uint64_t count_ = 0;
+};
+
+} // namespace fencepost::guest

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// How long healthy images take decides when another is called a hang.
+#include "replayer/guest/pool/hang_watch.h"
+
+#include <gtest/gtest.h>
+
+namespace fencepost::guest {
+namespace {
+
+using Kind = HangWatch::GuestKind;
+using std::chrono::milliseconds;
+
+TEST(HangWatch, IsPatientByWhatHealthyImagesTook)
+{
+    HangWatch watch;
+    EXPECT_FALSE(watch.patience(Kind::warm)) << "nobody knows";
+    watch.note_healthy(Kind::restored, milliseconds(700));
+    EXPECT_EQ(watch.patience(Kind::restored), milliseconds(2100));
+    EXPECT_EQ(watch.patience(Kind::warm), milliseconds(2100)) << "no slower than a restored one";
+    watch.note_healthy(Kind::warm, milliseconds(20));
+    EXPECT_EQ(watch.patience(Kind::warm), HangWatch::kFloor);
+    watch.note_healthy(Kind::warm, milliseconds(900));
+    watch.note_healthy(Kind::warm, milliseconds(30));
+    EXPECT_EQ(watch.patience(Kind::warm), milliseconds(2700)) << "the slowest counts";
+}
+
+TEST(HangWatch, KnowsHangsByTheirWords)
+{
+    HangWatch watch;
+    EXPECT_FALSE(watch.is_known("mount did not end"));
+    watch.note_confirmed("mount did not end");
+    EXPECT_TRUE(watch.is_known("mount did not end"));
+    EXPECT_FALSE(watch.is_known("unmount did not end"));
+}
+
+} // namespace
+} // namespace fencepost::guest
