@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <thread>
+#include <tuple>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -210,6 +211,7 @@ test::TestReport run_test(const Context &context, const record::RunFiles &files,
     options.confirm = arguments.confirm / 100;
     options.restart = arguments.restart;
     options.always_fresh = arguments.fresh;
+    options.say = say;
     std::vector<std::string> oracles =
         arguments.oracles.empty() ? inputs.test.oracles : arguments.oracles;
     std::sort(oracles.begin(), oracles.end());
@@ -283,10 +285,56 @@ json promise_json(const test::TestReport &report)
     return {{"name", report.promise->name}, {"source", report.promise->source}, {"fields", fields}};
 }
 
+// What is wrong without a crash, each thing once with the images that have it.
+void print_baseline(const test::TestReport &report)
+{
+    const test::Baseline &baseline = report.baseline;
+    if (baseline.images.empty())
+        return;
+    std::map<std::tuple<bool, std::string, std::string>, std::string> objections;
+    for (const test::Objection &each : baseline.objections) {
+        std::string &images = objections[{
+            each.masked(), each.evidence.oracle,
+            fmt::format("{}: {}", to_string(each.evidence.verdict), each.evidence.summary)}];
+        images += (images.empty() ? "" : ", ") + each.image;
+    }
+    fmt::print("baseline   {} without a crash: {}\n", fmt::join(baseline.images, " and "),
+               objections.empty() ? "nothing wrong"
+                                  : fmt::format("{} problem{}", objections.size(),
+                                                objections.size() == 1 ? "" : "s"));
+    if (!baseline.missing.empty())
+        fmt::print("  no final image: {}\n", terminal_text(baseline.missing));
+    for (const auto &[what, images] : objections)
+        fmt::print("  {} {} ({}; {})\n", std::get<0>(what) ? "masked" : "WRONG",
+                   terminal_text(std::get<2>(what)), std::get<1>(what), images);
+    if (report.masked != 0)
+        fmt::print("  masked in {} crash image{}\n", report.masked, report.masked == 1 ? "" : "s");
+    if (baseline.stops())
+        fmt::print("  not even the initial image can be recovered from: no crash image was "
+                   "tested\n");
+}
+
+json baseline_json(const test::TestReport &report)
+{
+    json objections = json::array();
+    for (const test::Objection &each : report.baseline.objections)
+        objections.push_back({{"image", each.image},
+                              {"oracle", each.evidence.oracle},
+                              {"verdict", to_string(each.evidence.verdict)},
+                              {"summary", each.evidence.summary},
+                              {"masked", each.masked()},
+                              {"details", each.evidence.details}});
+    return {{"images", report.baseline.images},
+            {"missing", report.baseline.missing},
+            {"objections", objections},
+            {"masked_images", report.masked}};
+}
+
 } // namespace
 
 void print_report(const test::TestReport &report, const record::RunFiles &files)
 {
+    print_baseline(report);
     fmt::print("tested     {} images in {:.1f} s{}: {}\n", report.tested, report.seconds,
                report.stop == test::TestStop::limit  ? " (stopped at the limit)"
                : report.stop == test::TestStop::time ? " (time is over)"
@@ -299,6 +347,9 @@ void print_report(const test::TestReport &report, const record::RunFiles &files)
                report.disagreements);
     if (report.workers.lost_guests != 0)
         fmt::print("lost       {} guests, each replaced\n", report.workers.lost_guests);
+    if (report.workers.discarded_guests != 0)
+        fmt::print("replaced   {} guests after a failed mount or a complaint of their kernel\n",
+                   report.workers.discarded_guests);
     fmt::print("in all     {} states: {}\n", report.states, counted(report.all_verdicts));
     print_promise(report);
     fmt::print("findings   {}\n", report.findings.size());
@@ -336,6 +387,7 @@ json report_json(const test::TestReport &report)
             {"workers",
              {{"restores", report.workers.restores},
               {"lost_guests", report.workers.lost_guests},
+              {"discarded_guests", report.workers.discarded_guests},
               {"audits", report.workers.audits},
               {"failed_audits", report.workers.failed_audits},
               {"pages_compared", report.workers.pm.pages_compared},
@@ -345,6 +397,7 @@ json report_json(const test::TestReport &report)
              {{"verdicts", report.all_verdicts},
               {"disagreements", report.disagreements},
               {"states", report.states}}},
+            {"baseline", baseline_json(report)},
             {"findings", findings}};
 }
 

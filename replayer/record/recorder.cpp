@@ -309,6 +309,31 @@ agent::JobReport Recorder::observe(const RecordInputs &inputs, const agent::Obse
     return std::move(result.report);
 }
 
+std::vector<fs::path> Recorder::clean_end(const RecordInputs &inputs, const fs::path &directory)
+{
+    RecordInputs ended = inputs;
+    std::vector<agent::JobStep> &steps = ended.workload.steps;
+    if (!steps.empty() && steps.front().kind == agent::StepKind::mount &&
+        steps.back().kind != agent::StepKind::unmount) {
+        agent::JobStep unmount = steps.front();
+        unmount.kind = agent::StepKind::unmount;
+        steps.push_back(unmount);
+    }
+    const Template source = templates_.ensure(inputs.config, progress_.line);
+    Session session(templates_, source, ended, cache_, progress_);
+    session.set_up();
+    RecordResult result;
+    session.run_workload({}, result);
+    if (result.end != WorkloadEnd::finished)
+        fail(ErrorKind::guest, "the workload did not end well: {}", result.outcome);
+    std::vector<fs::path> files;
+    for (const fs::path &pm : session.final_pm()) {
+        files.push_back(directory / fmt::format("clean{}", files.size()));
+        copy_sparse(pm, files.back());
+    }
+    return files;
+}
+
 RecordResult Recorder::record(const RecordInputs &inputs, const fs::path &trace,
                               const std::function<fs::path(std::size_t device)> &final_pm)
 {

@@ -83,6 +83,12 @@ public:
     // A guest error if it does not end as a workload ends.
     agent::JobReport observe(const RecordInputs &inputs, const agent::ObservationPlan &plan);
 
+    // The workload once more, without the tracer, and whatever it has mounted unmounted: PM as it is
+    // without a crash, in files in `directory`, by device. A guest error if the workload does not end
+    // with success.
+    std::vector<std::filesystem::path> clean_end(const RecordInputs &inputs,
+                                                 const std::filesystem::path &directory);
+
     // The template that record() starts from.
     guest::Template template_of(const RecordInputs &inputs);
     // QEMU's command line of a recording.

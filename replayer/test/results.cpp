@@ -90,7 +90,7 @@ Results::Results(const std::filesystem::path &path, const ResultsSubject &subjec
         "= ?6, "
         "finding = nullif(?7, ''), judge_seconds = ?8 / 1e6, harness_seconds = ?9 / 1e6, "
         "restore_seconds = ?10 / 1e6, oracle_seconds = ?11 / 1e6, probes = ?12, "
-        "probe_seconds = ?13 / 1e6 WHERE number = ?1");
+        "probe_seconds = ?13 / 1e6, masked = ?14 WHERE number = ?1");
     evidence_.emplace(database_.get(), "INSERT INTO evidence VALUES (?, ?, ?, ?, ?)");
 }
 
@@ -129,6 +129,52 @@ void Results::end_session(const SessionEnd &end)
         .bind(4, end.generated)
         .bind(5, end.tested)
         .run();
+    commit();
+}
+
+std::optional<Baseline> Results::baseline()
+{
+    Baseline kept;
+    const std::string images = about(database_, "baseline");
+    if (images.empty())
+        return std::nullopt;
+    for (const char *each : {kInitialImage, kFinalImage})
+        if (images.find(each) != std::string::npos)
+            kept.images.emplace_back(each);
+    kept.missing = about(database_, "baseline_missing");
+    Statement rows(database_.get(),
+                   "SELECT image, oracle, verdict, summary, details FROM baseline");
+    while (rows.step()) {
+        oracle::Evidence evidence;
+        evidence.oracle = rows.text(1);
+        evidence.verdict = oracle::verdict_named(rows.text(2));
+        evidence.summary = rows.text(3);
+        evidence.details = nlohmann::json::parse(rows.text(4), nullptr, false);
+        kept.objections.push_back({std::string(rows.text(0)), std::move(evidence)});
+    }
+    return kept;
+}
+
+void Results::put_baseline(const Baseline &baseline)
+{
+    const std::string images = fmt::format("{}", fmt::join(baseline.images, ","));
+    Statement row(database_.get(), "INSERT OR REPLACE INTO about VALUES (?, ?)");
+    row.bind(1, std::string_view("baseline")).bind(2, std::string_view(images)).run();
+    row.bind(1, std::string_view("baseline_missing"))
+        .bind(2, std::string_view(baseline.missing))
+        .run();
+    Statement objection(database_.get(), "INSERT INTO baseline VALUES (?, ?, ?, ?, ?, ?)");
+    for (const Objection &each : baseline.objections) {
+        const std::string details =
+            each.evidence.details.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+        objection.bind(1, std::string_view(each.image))
+            .bind(2, std::string_view(each.evidence.oracle))
+            .bind(3, std::string_view(to_string(each.evidence.verdict)))
+            .bind(4, std::string_view(each.evidence.summary))
+            .bind(5, std::int64_t{each.masked()})
+            .bind(6, std::string_view(details))
+            .run();
+    }
     commit();
 }
 
@@ -174,6 +220,7 @@ void Results::put_outcome(const guest::Outcome &outcome, std::string_view findin
         .bind(11, usec(judgement.oracle_seconds))
         .bind(12, std::int64_t{outcome.probes})
         .bind(13, usec(outcome.probe_seconds))
+        .bind(14, std::int64_t{judgement.masked})
         .run();
     // Of an earlier session, which ended in an infra_error.
     Statement(database_.get(), "DELETE FROM evidence WHERE image = ?").bind(1, outcome.image).run();
@@ -312,6 +359,12 @@ std::uint64_t Results::disagreements()
 {
     return static_cast<std::uint64_t>(
         database_.integer("SELECT count(*) FROM image WHERE disagreed"));
+}
+
+std::uint64_t Results::masked()
+{
+    return static_cast<std::uint64_t>(
+        database_.integer("SELECT count(*) FROM image WHERE masked > 0"));
 }
 
 std::uint64_t Results::states()

@@ -12,6 +12,7 @@
 
 #include "replayer/guest/pool/worker.h"
 #include "replayer/image/line_hash.h"
+#include "replayer/test/baseline.h"
 #include "trace/database.h"
 
 namespace fencepost::test {
@@ -85,6 +86,10 @@ public:
     void begin_session(const SessionStart &start);
     void end_session(const SessionEnd &end);
 
+    // Nothing: not judged yet.
+    std::optional<Baseline> baseline();
+    void put_baseline(const Baseline &baseline);
+
     struct Seen {
         std::uint64_t number = 0;
         bool untested = false; // no verdict, or an infra_error of an earlier session
@@ -105,6 +110,7 @@ public:
     std::map<std::string, std::uint64_t> verdicts();
     std::vector<Finding> findings(); // in the order of their first images
     std::uint64_t disagreements();
+    std::uint64_t masked(); // images of which something was left out
     std::uint64_t states();
 
 private:

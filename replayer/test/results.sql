@@ -4,11 +4,11 @@
 -- latest image.
 
 PRAGMA application_id = 0x46505253; -- "FPRS"
-PRAGMA user_version = 2;            -- one number up for every incompatible change
+PRAGMA user_version = 3;            -- one number up for every incompatible change
 
 -- What the verdicts are about; other trace or other oracles, other file.
 CREATE TABLE about (
-    name TEXT PRIMARY KEY,  -- trace: its event digest; oracles: their names, sorted and joined by commas; empty: the default ones
+    name TEXT PRIMARY KEY,  -- trace: its event digest; oracles: their names, sorted and joined by commas; empty: the default ones; baseline: the images without a crash that were judged; baseline_missing: why there is no final one among them
     value TEXT NOT NULL     -- its value
 ) WITHOUT ROWID;
 
@@ -28,6 +28,16 @@ CREATE TABLE session (
     tested INTEGER              -- images that got a verdict
 );
 
+-- What oracles object to in images without a crash.
+CREATE TABLE baseline (
+    image TEXT NOT NULL,        -- initial: as the set-up left it; final: the workload has ended and everything is unmounted
+    oracle TEXT NOT NULL,       -- that objects; "guest": the guest was lost
+    verdict TEXT NOT NULL,      -- as of a crash image
+    summary TEXT NOT NULL,      -- the same whenever the same thing is wrong
+    masked INTEGER NOT NULL,    -- 1: the same is left out in crash images
+    details TEXT NOT NULL       -- JSON
+);
+
 -- Each crash image once for each thing that may be expected of it.
 CREATE TABLE image (
     number INTEGER PRIMARY KEY, -- from 1, in the order in which they were first seen
@@ -38,6 +48,7 @@ CREATE TABLE image (
     confirmed INTEGER,          -- 1: a freshly restored guest was asked too, and said the same
     disagreed INTEGER,          -- 1: it said another thing, so the verdict is infra_error
     lost_guests INTEGER,        -- that the image cost
+    masked INTEGER,             -- objections that were left out, because images without a crash get them too
     probes INTEGER,             -- other images that were tested to find out what decides
     probe_seconds REAL,         -- that took; not part of the seconds below
     finding TEXT,               -- finding.id

@@ -351,8 +351,41 @@ void TestWalk::show_progress()
 
 } // namespace
 
+namespace {
+
+// Judged once for all sessions.
+Baseline baseline_of(const guest::WorkerPlan &plan, const record::RunFiles &run,
+                     const TestGuest &guest, const TestOptions &options, Results &results)
+{
+    if (!plan.judge.has_baseline())
+        return {};
+    std::optional<Baseline> baseline = results.baseline();
+    if (!baseline) {
+        baseline = judge_baseline(plan, run, guest.cache(), options.say);
+        results.put_baseline(*baseline);
+    }
+    plan.judge.mask(baseline->evidence());
+    return *baseline;
+}
+
+TestReport stopped_by(Baseline baseline, const oracle::Judge &judge, Results &results)
+{
+    TestReport report;
+    report.stop = TestStop::baseline;
+    report.promise = judge.promise();
+    report.baseline = std::move(baseline);
+    results.end_session({to_string(report.stop), 0, 0, 0});
+    report.all_verdicts = results.verdicts();
+    report.findings = results.findings();
+    return report;
+}
+
+} // namespace
+
 bool TestReport::found_bugs() const
 {
+    if (baseline.fails())
+        return true;
     for (const Finding &finding : findings)
         if (finding.severity == "bug")
             return true;
@@ -370,6 +403,8 @@ const char *to_string(TestStop stop)
         return "time";
     case TestStop::bugs:
         return "bugs";
+    case TestStop::baseline:
+        return "baseline";
     }
     return "unknown";
 }
@@ -403,6 +438,9 @@ TestReport test_run(const record::RunFiles &run, const TestGuest &guest, oracle:
     const image::InitialImage initial(reader);
     const guest::WorkerPlan plan = {guest.templates(), guest.source(),      initial, judge,
                                     place.path(),      options.always_fresh};
+    Baseline baseline = baseline_of(plan, run, guest, options, results);
+    if (baseline.stops())
+        return stopped_by(std::move(baseline), judge, results);
     TestWalk listener(run, reader, initial, plan, options, results, progress);
     listener.set_walk(walk);
     TestReport &report = listener.report();
@@ -423,6 +461,8 @@ TestReport test_run(const record::RunFiles &run, const TestGuest &guest, oracle:
     }
     results.end_session(
         {to_string(report.stop), report.seconds, report.walk.generated, report.tested});
+    report.baseline = std::move(baseline);
+    report.masked = results.masked();
     report.all_verdicts = results.verdicts();
     report.disagreements = results.disagreements();
     report.states = results.states();

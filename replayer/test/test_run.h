@@ -14,6 +14,7 @@
 #include "replayer/oracle/judge.h"
 #include "replayer/record/run_directory.h"
 #include "replayer/states/state_walk.h"
+#include "replayer/test/baseline.h"
 #include "replayer/test/results.h"
 #include "replayer/test/test_guest.h"
 
@@ -29,6 +30,7 @@ struct TestOptions {
     std::string oracles = {};  // their names, sorted: verdicts of others are not mixed with theirs
     bool restart = false;      // forget earlier verdicts
     bool always_fresh = false; // a restored guest for every image
+    std::function<void(const std::string &line)> say = {}; // what takes a while
 };
 
 struct TestProgress {
@@ -39,7 +41,13 @@ struct TestProgress {
     std::optional<double> seconds_left = {};
 };
 
-enum class TestStop { end, limit, time, bugs };
+enum class TestStop {
+    end,
+    limit,
+    time,
+    bugs,
+    baseline, // the initial image fails without a crash
+};
 
 struct TestReport {
     states::WalkReport walk;
@@ -60,11 +68,14 @@ struct TestReport {
     double probe_seconds = 0;
     guest::WorkerCounts workers;
     // Of all sessions.
+    Baseline baseline;
+    std::uint64_t masked = 0; // images of which something was left out that the baseline has too
     std::map<std::string, std::uint64_t> all_verdicts;
     std::uint64_t disagreements = 0;
     std::uint64_t states = 0;
     std::vector<Finding> findings;
 
+    // Crash images that fail, or images without a crash that do.
     bool found_bugs() const;
 };
 

@@ -121,6 +121,32 @@ TEST_F(ResultsTest, AnOriginIsKeptOnce)
     EXPECT_EQ(results.states(), 2u);
 }
 
+TEST_F(ResultsTest, TheBaselineIsJudgedOnce)
+{
+    Baseline baseline;
+    baseline.images = {kInitialImage};
+    baseline.missing = "the workload failed";
+    baseline.objections = {
+        {kInitialImage, {"mount", Verdict::inconsistent, "fs: chatty", {{"line", "x"}}}},
+        {kInitialImage, {"program", Verdict::inconsistent, "status 1", {}}}};
+    {
+        Results results = open();
+        EXPECT_FALSE(results.baseline());
+        results.put_baseline(baseline);
+    }
+    const auto kept = open().baseline();
+    ASSERT_TRUE(kept);
+    EXPECT_EQ(kept->images, baseline.images);
+    EXPECT_EQ(kept->missing, baseline.missing);
+    ASSERT_EQ(kept->objections.size(), 2u);
+    EXPECT_EQ(kept->objections[0].evidence.summary, "fs: chatty");
+    EXPECT_EQ(kept->objections[0].evidence.details["line"], "x");
+    EXPECT_TRUE(kept->objections[0].masked());
+    EXPECT_FALSE(kept->objections[1].masked());
+    EXPECT_TRUE(kept->fails()) << "what a recovery command says is not masked";
+    EXPECT_FALSE(kept->stops());
+}
+
 TEST_F(ResultsTest, VerdictsOfOtherSubjectsAreRefused)
 {
     open().commit();

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// See baseline.h.
+#include "replayer/test/baseline.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "replayer/guest/scratch.h"
+#include "replayer/oracle/masks.h"
+#include "replayer/record/recorder.h"
+#include "replayer/record/run_files.h"
+
+namespace fencepost::test {
+
+namespace fs = std::filesystem;
+using oracle::Verdict;
+using trace::kLineBytes;
+
+namespace {
+
+constexpr std::size_t kLogLimit = 64 << 10;
+
+// The lines in which PM files differ from the initial image. `files`: by device of the guest.
+std::vector<image::LineContent> lines_of(const std::vector<fs::path> &files,
+                                         const guest::WorkerPlan &plan)
+{
+    std::vector<image::LineContent> lines;
+    image::PmCopy initial(plan.initial);
+    for (std::size_t i = 0; i < files.size(); ++i) {
+        const std::string bytes = read_file(files[i]);
+        const std::uint64_t first = guest::pm_base(plan.source.config, i) / kLineBytes;
+        for (std::uint64_t line = 0; line < bytes.size() / kLineBytes; ++line) {
+            const char *now = bytes.data() + line * kLineBytes;
+            const std::byte *before = initial.line(first + line);
+            if (!before || std::memcmp(before, now, kLineBytes) == 0)
+                continue;
+            lines.push_back({.line = first + line});
+            std::memcpy(lines.back().bytes.data(), now, kLineBytes);
+        }
+    }
+    return lines;
+}
+
+class BaselineRun {
+public:
+    explicit BaselineRun(const guest::WorkerPlan &plan) : plan_(plan), worker_(plan, 0, first_) {}
+
+    void judge(const char *name, std::vector<image::LineContent> lines, std::uint64_t crash_seq)
+    {
+        guest::Assignment assignment;
+        assignment.content.step = first_;
+        assignment.content.in_flight = std::move(lines);
+        assignment.crash_seq = crash_seq;
+        assignment.crashed = false;
+        const guest::Outcome outcome = worker_.test(assignment);
+        baseline.images.emplace_back(name);
+        for (oracle::Evidence each : outcome.judgement.evidence) {
+            if (!is_maskable(each) && each.details.is_object())
+                each.details["kernel_log"] = outcome.judgement.kernel_log.substr(0, kLogLimit);
+            baseline.objections.push_back({name, std::move(each)});
+        }
+    }
+
+    Baseline baseline;
+
+private:
+    const guest::WorkerPlan &plan_;
+    std::shared_ptr<const image::ImageStep> first_ = std::make_shared<image::ImageStep>();
+    guest::Worker worker_;
+};
+
+} // namespace
+
+bool Objection::masked() const
+{
+    return is_maskable(evidence);
+}
+
+bool Baseline::fails() const
+{
+    return std::any_of(objections.begin(), objections.end(), [](const Objection &each) {
+        return !each.masked() && is_failure(each.evidence.verdict);
+    });
+}
+
+bool Baseline::stops() const
+{
+    return std::any_of(objections.begin(), objections.end(), [](const Objection &each) {
+        return each.image == kInitialImage && each.evidence.oracle != "program" &&
+               is_failure(each.evidence.verdict) && each.evidence.verdict > Verdict::inconsistent;
+    });
+}
+
+std::vector<oracle::Evidence> Baseline::evidence() const
+{
+    std::vector<oracle::Evidence> all;
+    for (const Objection &each : objections)
+        all.push_back(each.evidence);
+    return all;
+}
+
+Baseline judge_baseline(const guest::WorkerPlan &plan, const record::RunFiles &run,
+                        const fs::path &cache,
+                        const std::function<void(const std::string &line)> &say)
+{
+    BaselineRun judging(plan);
+    judging.judge(kInitialImage, {}, 0);
+    if (judging.baseline.stops())
+        return std::move(judging.baseline);
+    if (say)
+        say("running the workload once more, to judge what it leaves without a crash");
+    const guest::ScratchDirectory scratch(cache);
+    try {
+        record::Recorder recorder(cache, {}, {[](const std::string &) {}, {}});
+        const std::vector<fs::path> files =
+            recorder.clean_end(record::load_inputs(run), scratch.path());
+        judging.judge(kFinalImage, lines_of(files, plan), UINT64_MAX);
+    } catch (const Error &error) {
+        if (error.kind() != ErrorKind::guest)
+            throw;
+        judging.baseline.missing = error.what();
+    }
+    return std::move(judging.baseline);
+}
+
+} // namespace fencepost::test

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What the oracles say about images without a crash, before any crash image: the initial one, and
+// the one that the workload leaves when it has ended and everything is unmounted.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "replayer/guest/pool/worker.h"
+#include "replayer/record/run_directory.h"
+
+namespace fencepost::test {
+
+inline constexpr const char *kInitialImage = "initial";
+inline constexpr const char *kFinalImage = "final";
+
+struct Objection {
+    std::string image; // kInitialImage or kFinalImage
+    oracle::Evidence evidence = {};
+
+    // The same is left out in crash images.
+    bool masked() const;
+};
+
+struct Baseline {
+    std::vector<std::string> images = {}; // that were judged
+    std::string missing = {};             // why there is no final one; empty: there is
+    std::vector<Objection> objections = {};
+
+    // Something is wrong without a crash that cannot be masked.
+    bool fails() const;
+    // Not even the initial image can be recovered from: crash images would say nothing.
+    bool stops() const;
+    std::vector<oracle::Evidence> evidence() const;
+};
+
+// Runs the workload once more, without the tracer, for the final image. `say`: progress.
+Baseline judge_baseline(const guest::WorkerPlan &plan, const record::RunFiles &run,
+                        const std::filesystem::path &cache,
+                        const std::function<void(const std::string &line)> &say);
+
+} // namespace fencepost::test
