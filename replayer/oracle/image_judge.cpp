@@ -216,6 +216,9 @@ void ImageJudge::ask_programs(Phase phase, const Subject &subject, Judgement &ju
 // the process whose system call it is in.
 std::optional<JudgeReply> ImageJudge::ask_guest(const Subject &subject, Judgement &judgement) const
 {
+    // What a restored guest says when it wakes up is not about the image.
+    if (subject.guest.judged_records() == 0)
+        subject.guest.set_judged_records(guest::last_sequence(subject.guest.log().kernel_log()));
     JudgeRequest request = request_;
     request.command.time_limit_ms = static_cast<std::uint32_t>(time_limit(subject).count());
     const auto tell = [&](const Error &why) {
