@@ -306,6 +306,7 @@ void ImageJudge::judge_command(const JudgeReply &reply, bool starved, Judgement 
     } else if (run.end == guest::RunEnd::timed_out && starved) {
         evidence.verdict = Verdict::infra_error;
         evidence.summary = "the host was too busy to give the recovery command its time";
+        evidence.details["starved"] = true;
     } else if (run.end == guest::RunEnd::timed_out) {
         evidence.verdict = Verdict::guest_hang;
         evidence.summary = "the recovery command did not end in its time";

@@ -45,7 +45,7 @@ std::vector<image::LineContent> lines_of(const std::vector<fs::path> &files,
 
 class BaselineRun {
 public:
-    explicit BaselineRun(const guest::WorkerPlan &plan) : plan_(plan), worker_(plan, 0, first_) {}
+    explicit BaselineRun(const guest::WorkerPlan &plan) : worker_(plan, 0, first_) {}
 
     void judge(const char *name, std::vector<image::LineContent> lines, std::uint64_t crash_seq)
     {
@@ -66,7 +66,6 @@ public:
     Baseline baseline;
 
 private:
-    const guest::WorkerPlan &plan_;
     std::shared_ptr<const image::ImageStep> first_ = std::make_shared<image::ImageStep>();
     guest::Worker worker_;
 };

@@ -27,10 +27,12 @@ TEST(HangWatch, IsPatientByWhatHealthyImagesTook)
 TEST(HangWatch, KnowsHangsByTheirWords)
 {
     HangWatch watch;
-    EXPECT_FALSE(watch.is_known("mount did not end"));
-    watch.note_confirmed("mount did not end");
-    EXPECT_TRUE(watch.is_known("mount did not end"));
-    EXPECT_FALSE(watch.is_known("unmount did not end"));
+    EXPECT_FALSE(watch.known("mount did not end"));
+    watch.note_confirmed("mount did not end",
+                         {"mount", oracle::Verdict::guest_crash, "BUG: soft lockup", {}});
+    ASSERT_TRUE(watch.known("mount did not end"));
+    EXPECT_EQ(watch.known("mount did not end")->summary, "BUG: soft lockup");
+    EXPECT_FALSE(watch.known("unmount did not end"));
 }
 
 } // namespace

@@ -24,16 +24,17 @@ std::optional<std::chrono::milliseconds> HangWatch::patience(GuestKind kind) con
     return std::max<std::chrono::milliseconds>(kFloor, kFactor * *slowest);
 }
 
-void HangWatch::note_confirmed(const std::string &words)
+void HangWatch::note_confirmed(const std::string &words, const oracle::Evidence &evidence)
 {
     const std::lock_guard guard(mutex_);
-    known_.insert(words);
+    known_.emplace(words, evidence);
 }
 
-bool HangWatch::is_known(const std::string &words) const
+std::optional<oracle::Evidence> HangWatch::known(const std::string &words) const
 {
     const std::lock_guard guard(mutex_);
-    return known_.contains(words);
+    const auto found = known_.find(words);
+    return found == known_.end() ? std::nullopt : std::optional(found->second);
 }
 
 } // namespace fencepost::guest

@@ -4,10 +4,12 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
+
+#include "replayer/oracle/judge.h"
 
 namespace fencepost::guest {
 
@@ -26,14 +28,16 @@ public:
     // Nothing: no healthy image was seen in such a guest, so nobody knows.
     std::optional<std::chrono::milliseconds> patience(GuestKind kind) const;
 
-    // Hangs with the same last words as one that lasted for the whole limit.
-    void note_confirmed(const std::string &words);
-    bool is_known(const std::string &words) const;
+    // A hang with these last words lasted for the whole limit, or was a lockup after all: what it
+    // came to.
+    void note_confirmed(const std::string &words, const oracle::Evidence &evidence);
+    // Nothing: no such hang is known.
+    std::optional<oracle::Evidence> known(const std::string &words) const;
 
 private:
     mutable std::mutex mutex_;
     std::optional<std::chrono::milliseconds> slowest_[2]; // by kind
-    std::set<std::string> known_;
+    std::map<std::string, oracle::Evidence> known_;       // by words
 };
 
 } // namespace fencepost::guest

@@ -24,6 +24,13 @@ constexpr int kRestoreTries = 3;
 // For the tests that explain one failure.
 constexpr double kMostProbeSeconds = 30;
 
+// The host gave the guest too little of a time that was short anyway.
+bool was_starved(const Judgement &judgement)
+{
+    return judgement.verdict == Verdict::infra_error &&
+           deciding_evidence(judgement).details.contains("starved");
+}
+
 // `what`: that contradicts the warm guest.
 oracle::Evidence disagreement(const std::string &what, const Judgement &warm,
                               const Judgement &other)
@@ -141,19 +148,24 @@ Worker::Attempt Worker::attempt_warm(const Assignment &assignment, Outcome &outc
 Judgement Worker::settle_hang(const Assignment &assignment, Outcome &outcome, Attempt first)
 {
     const std::string words = words_of_hang(first.said);
-    if (plan_.hangs->is_known(words)) {
+    if (auto known = plan_.hangs->known(words)) {
         outcome.known_hang = true;
+        first.said.verdict = known->verdict;
+        first.said.evidence = {std::move(*known)};
         return std::move(first.said);
     }
     Attempt second = attempt_warm(assignment, outcome, Limit::full);
-    if (second.said.verdict == Verdict::guest_hang) {
-        outcome.confirmed = true;
-        plan_.hangs->note_confirmed(words);
-        plan_.hangs->note_confirmed(words_of_hang(second.said));
-        return std::move(first.said); // as others like it will be, which are not waited for so long
-    }
     const bool was_slow =
         std::chrono::duration<double>(second.said.guest_seconds) > *first.patience;
+    // Kernels tell a lockup late: then that is what the hang was.
+    if (second.said.verdict == Verdict::guest_hang ||
+        (second.said.verdict == Verdict::guest_crash && was_slow)) {
+        outcome.confirmed = true;
+        Judgement &counts = second.said.verdict == Verdict::guest_hang ? first.said : second.said;
+        plan_.hangs->note_confirmed(words, deciding_evidence(counts));
+        plan_.hangs->note_confirmed(words_of_hang(second.said), deciding_evidence(counts));
+        return std::move(counts);
+    }
     if (was_slow || second.said.verdict == Verdict::infra_error)
         return std::move(second.said);
     outcome.confirmed = true;
@@ -167,7 +179,7 @@ Judgement Worker::judge_warm(const Assignment &assignment, Outcome &outcome)
     Attempt first = attempt_warm(assignment, outcome, Limit::brief);
     if (first.said.verdict == Verdict::guest_hang && first.patience)
         return settle_hang(assignment, outcome, std::move(first));
-    if (!first.lost)
+    if (!first.lost && !(first.patience && was_starved(first.said)))
         return std::move(first.said);
     // Restored: as fresh as can be.
     Judgement second = attempt_warm(assignment, outcome, Limit::full).said;
