@@ -32,7 +32,7 @@ template <typename V> void fields(V &v, typename V::template Ref<JobFile> m)
 template <typename V> void fields(V &v, typename V::template Ref<Op> m)
 {
     v.choice(m.kind, OpKind::last);
-    v.flag(m.may_fail);
+    v.choice(m.failure, OpFailure::last);
     v.flag(m.marked);
     v.number(m.line);
     v.number(m.number);

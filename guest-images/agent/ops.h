@@ -40,8 +40,21 @@ enum class OpKind : std::uint8_t {
     msync,        // slot, number[0] offset in the map, number[1] length
     unmap,        // slot
     checkpoint,   // number[0]; a marker, not an operation
-    last = checkpoint,
+    mark,         // the workload under test begins here: see OpsProgram
+    last = mark,
 };
+
+// What an operation's failure means.
+enum class OpFailure : std::uint8_t {
+    ends,         // the workload has failed
+    by_arguments, // an error that the operation's arguments explain is its result; others end
+    is_result,    // whatever it is
+    last = is_result,
+};
+
+// The system call was asked for what cannot be, in the state that the tree has: no trouble of the
+// file system or the machine.
+bool is_explained_by_arguments(int error_number);
 
 // Bytes to write: a text, or a pattern of some length.
 struct OpData {
@@ -53,16 +66,19 @@ struct OpData {
     bool operator==(const OpData &) const = default;
 };
 
-// The pattern's byte at an offset of its file or map: printable, another in each unit of 8 bytes.
+// The pattern's byte at an offset of its file or map: printable, another in most units of 8 bytes.
+// Two seeds that differ by less than 94 have no byte in common at any offset, so that writes which
+// follow each other can always be told apart.
 constexpr char pattern_byte(std::uint64_t seed, std::uint64_t offset)
 {
-    const std::uint64_t mixed = (offset / 8 + 1) * 0x9e3779b97f4a7c15u + seed * 0xd6e8feb86659fd93u;
-    return static_cast<char>('!' + ((mixed >> 40) + offset % 8) % 94);
+    const std::uint64_t mixed =
+        (offset / 8 + 1) * 0x9e3779b97f4a7c15u + seed / 94 * 0xd6e8feb86659fd93u;
+    return static_cast<char>('!' + ((mixed >> 40) + seed % 94 * 37 + offset % 8) % 94);
 }
 
 struct Op {
     OpKind kind = OpKind::sync;
-    bool may_fail = false; // its failure does not end the workload
+    OpFailure failure = OpFailure::ends;
     bool marked = true;    // with operation markers around it
     std::uint32_t line = 0; // in the source
     std::uint32_t number = 0; // of the operation, from 1
@@ -90,6 +106,8 @@ struct OpsPhase {
     bool operator==(const OpsPhase &) const = default;
 };
 
+// What comes before a `mark` is preparation: it has no markers, is not observed, and is made durable
+// (sync, and a fence of this CPU) before the mark. Power does not fail in it.
 struct OpsProgram {
     std::uint16_t file_slots = 0;
     std::uint16_t map_slots = 0;

@@ -64,6 +64,9 @@ static inline void fencepost_op_end(uint64_t number, int64_t result)
     fencepost_mark(FENCEPOST_MARKER_OP_END, number, 0, (uint64_t)result);
 }
 
+/* A checkpoint with this text: what came before prepares the test, and power does not fail in it. */
+#define FENCEPOST_MARK_TEXT "mark"
+
 /* A place of interest, for example where everything so far should be durable. */
 static inline void fencepost_checkpoint(uint64_t number, const char *text)
 {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // ACE's j-lang read as operations. A path is opened under its own name; operations on a path that
 // is not open use the path where the system call has such a form, and open it for themselves else.
+// Such steps that may change the tree are operations of their own: a crash may come between them.
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "replayer/record/ops_parser.h"
@@ -14,6 +16,7 @@ namespace fencepost::record {
 namespace {
 
 using agent::Op;
+using agent::OpFailure;
 using agent::OpKind;
 using agent::OpsProgram;
 
@@ -39,21 +42,30 @@ private:
     // The slot of an open file; opens it for this operation if it is not, and closes it with after().
     std::uint16_t opened(const WordLine &line, const std::string &path, std::uint64_t flags);
     void after(const WordLine &line);
-    Op &add(const WordLine &line, OpKind kind);
+    // `part`: what the operation of the line consists of, where that is more than one.
+    Op &add(const WordLine &line, OpKind kind, const char *part = "");
     Op &add_unmarked(const WordLine &line, OpKind kind);
-    void data(Op &op, std::uint64_t length) { op.data.length = length; }
+    // Bytes that no other operation writes.
+    void data(Op &op, std::uint64_t length)
+    {
+        op.data.length = length;
+        op.data.seed = ops_.size();
+    }
+    void make_mark(const WordLine &line);
+    void number_operations();
     void write(const WordLine &line, std::uint64_t extra_flags);
     void mmap_write(const WordLine &line);
 
     OpsSource source_;
     Section section_ = Section::none;
-    bool marked_ = false;
+    std::optional<std::size_t> mark_; // its place in ops_
+    std::size_t setup_size_ = 0;      // operations of '# setup'
     std::map<std::string, std::string> paths_; // by the name without slashes
-    std::map<std::string, std::uint16_t> slots_;
+    std::map<std::string, std::uint16_t> slots_; // by path: of its latest opening
+    std::uint16_t slot_count_ = 0;
     std::set<std::string> open_;
     std::string opened_here_;
     bool uses_map_ = false;
-    std::uint32_t count_ = 0;
     std::vector<Op> ops_;
 };
 
@@ -72,19 +84,39 @@ OpsProgram JLangParser::parse()
     }
     if (section_ != Section::run)
         source_.refuse(1, 1, "a j-lang file has a section '# run'");
+    number_operations();
     OpsProgram program;
-    // Without 'mark' everything is part of the test.
-    if (!marked_) {
-        for (Op &op : ops_)
-            if (op.kind != OpKind::checkpoint && !op.text.empty()) {
-                op.marked = true;
-                op.number = ++count_;
-            }
-    }
-    program.file_slots = static_cast<std::uint16_t>(slots_.size());
+    program.file_slots = slot_count_;
     program.map_slots = uses_map_ ? 1 : 0;
     program.phases.push_back({{{std::move(ops_)}}});
     return program;
+}
+
+void JLangParser::make_mark(const WordLine &line)
+{
+    if (mark_)
+        source_.refuse(line.line, line.words[0].column, "there is a 'mark' above");
+    mark_ = ops_.size();
+    add_unmarked(line, OpKind::mark).text = "mark";
+}
+
+// Without 'mark' all of '# run' is the test, and what is set up before it is not.
+void JLangParser::number_operations()
+{
+    if (!mark_ && setup_size_ != 0) {
+        Op mark;
+        mark.kind = OpKind::mark;
+        mark.marked = false;
+        mark.text = "mark";
+        ops_.insert(ops_.begin() + static_cast<std::ptrdiff_t>(setup_size_), mark);
+        mark_ = setup_size_;
+    }
+    std::uint32_t count = 0;
+    for (std::size_t i = 0; i < ops_.size(); ++i) {
+        Op &op = ops_[i];
+        op.marked = op.marked && i >= mark_.value_or(0);
+        op.number = op.marked ? ++count : 0;
+    }
 }
 
 void JLangParser::section(const WordLine &line)
@@ -97,8 +129,10 @@ void JLangParser::section(const WordLine &line)
         section_ = Section::declare;
     else if (name == "setup")
         section_ = Section::setup;
-    else if (name == "run")
+    else if (name == "run") {
         section_ = Section::run;
+        setup_size_ = ops_.size();
+    }
     else
         source_.refuse(line.line, 1, "the sections are '# define', '# declare', '# setup' and '# run'");
 }
@@ -148,8 +182,8 @@ std::uint64_t JLangParser::number(const WordLine &line, std::size_t index, std::
 
 std::uint16_t JLangParser::slot(const WordLine &line, const std::string &path)
 {
-    const auto [found, added] = slots_.emplace(path, static_cast<std::uint16_t>(slots_.size()));
-    if (slots_.size() > agent::kOpsSlotLimit)
+    const auto [found, added] = slots_.emplace(path, slot_count_);
+    if (added && slot_count_++ == agent::kOpsSlotLimit)
         source_.refuse(line.line, 1, "there are at most {} files", agent::kOpsSlotLimit);
     return found->second;
 }
@@ -160,15 +194,16 @@ Op &JLangParser::add_unmarked(const WordLine &line, OpKind kind)
     op.kind = kind;
     op.line = line.line;
     op.marked = false;
+    op.failure = OpFailure::by_arguments;
+    op.text = line.text;
     return op;
 }
 
-Op &JLangParser::add(const WordLine &line, OpKind kind)
+Op &JLangParser::add(const WordLine &line, OpKind kind, const char *part)
 {
     Op &op = add_unmarked(line, kind);
-    op.text = line.text;
-    op.marked = marked_;
-    op.number = marked_ ? ++count_ : 0;
+    op.text += part;
+    op.marked = true;
     return op;
 }
 
@@ -205,13 +240,13 @@ void JLangParser::write(const WordLine &line, std::uint64_t extra_flags)
     const std::uint16_t to = slot(line, name);
     const bool temporary = direct || !open_.contains(file);
     if (temporary) {
-        Op &op = add_unmarked(line, OpKind::open);
+        Op &op = add(line, OpKind::open, " (open)");
         op.slot = to;
         op.path = file;
         op.numbers[0] = 2 | extra_flags | 0100; // O_RDWR | O_CREAT
         op.numbers[1] = 0777;
     }
-    Op &op = add(line, OpKind::pwrite);
+    Op &op = add(line, OpKind::pwrite, temporary ? " (write)" : "");
     op.slot = to;
     op.numbers[0] = offset;
     data(op, length);
@@ -230,7 +265,7 @@ void JLangParser::mmap_write(const WordLine &line)
     const std::uint64_t page = offset & ~std::uint64_t{4095};
     uses_map_ = true;
     // The original tests make room first.
-    Op &room = add_unmarked(line, OpKind::fallocate);
+    Op &room = add(line, OpKind::fallocate, " (fallocate)");
     room.slot = from;
     room.numbers[1] = offset;
     room.numbers[2] = length;
@@ -238,11 +273,10 @@ void JLangParser::mmap_write(const WordLine &line)
     map.slot2 = from;
     map.numbers[0] = page;
     map.numbers[1] = offset - page + length;
-    Op &store = add(line, OpKind::store);
+    Op &store = add(line, OpKind::store, " (store)");
     store.numbers[0] = offset - page;
     data(store, length);
-    Op &sync = add(line, OpKind::msync);
-    sync.text += " (msync)";
+    Op &sync = add(line, OpKind::msync, " (msync)");
     sync.numbers[0] = offset - page;
     sync.numbers[1] = length;
     add_unmarked(line, OpKind::unmap);
@@ -272,6 +306,9 @@ void JLangParser::statement(const WordLine &line)
         const std::uint64_t mode = line.words.size() > (directory ? 2u : 3u)
                                        ? source_.octal(line, line.words[directory ? 2 : 3])
                                        : 0777;
+        // The tests of ACE forget the descriptor of an earlier opening, which stays open.
+        if (open_.contains(file))
+            slots_.erase(file);
         Op &op = add(line, OpKind::open);
         op.slot = slot(line, file);
         op.path = file;
@@ -325,7 +362,7 @@ void JLangParser::statement(const WordLine &line)
     } else if (name == "fsetxattr" || name == "removexattr") {
         on_path(name == "fsetxattr" ? OpKind::setxattr : OpKind::removexattr);
         ops_.back().path2 = kAttribute;
-        ops_.back().data = {true, "val1", 0, 0};
+        ops_.back().data = {true, fmt::format("val{}", ops_.size()), 0, 0};
     } else if (name == "fsync") {
         on_file(OpKind::fsync, 0);
     } else if (name == "fdatasync") {
@@ -335,14 +372,10 @@ void JLangParser::statement(const WordLine &line)
     } else if (name == "none") {
         // No persistence call at this place.
     } else if (name == "mark") {
-        marked_ = true;
-        Op &op = add_unmarked(line, OpKind::checkpoint);
-        op.text = "mark";
+        make_mark(line);
     } else if (name == "checkpoint") {
         const std::uint64_t which = number(line, 1);
-        Op &op = add_unmarked(line, OpKind::checkpoint);
-        op.numbers[0] = which;
-        op.text = line.text;
+        add_unmarked(line, OpKind::checkpoint).numbers[0] = which;
     } else {
         source_.refuse(line.line, line.words[0].column, "there is no operation '{}' in j-lang", name);
     }

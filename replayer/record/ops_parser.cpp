@@ -15,6 +15,7 @@ namespace fencepost::record {
 namespace {
 
 using agent::Op;
+using agent::OpFailure;
 using agent::OpKind;
 using agent::OpsProgram;
 
@@ -58,6 +59,7 @@ const std::vector<Form> kForms = {
     {"msync", OpKind::msync, {"MAP", "OFFSET", "LENGTH"}},
     {"unmap", OpKind::unmap, {"MAP"}},
     {"checkpoint", OpKind::checkpoint, {"NUMBER"}},
+    {"mark", OpKind::mark, {}},
 };
 
 std::string form_text(const Form &form)
@@ -116,6 +118,7 @@ private:
     std::uint16_t known_slot(const WordLine &line, const Word &word, const Names &names, const char *what);
     std::string path(const WordLine &line, const Word &word, const char *what);
     std::vector<Op> &ops_here();
+    void begin_test(const WordLine &line);
 
     OpsSource source_;
     OpsProgram program_;
@@ -123,6 +126,9 @@ private:
     Names maps_;
     std::uint32_t count_ = 0;
     unsigned parallel_line_ = 0; // not 0: inside
+    bool marked_ = false;
+    bool seeded_ = false; // the operation being read says which bytes it writes
+    std::uint64_t writes_ = 0;
 };
 
 void OpsParser::parallel_word(const WordLine &line)
@@ -170,8 +176,9 @@ void OpsParser::statement(const WordLine &line)
         return;
     }
     Op op;
-    op.may_fail = first == "try";
-    at += op.may_fail;
+    if (first == "try")
+        op.failure = OpFailure::is_result;
+    at += first == "try";
     if (at == line.words.size())
         source_.refuse(line.line, line.end_column, "an operation is missing behind 'try'");
     const Word &name = line.words[at++];
@@ -186,6 +193,7 @@ void OpsParser::statement(const WordLine &line)
         op.numbers[1] = 0644;
     if (op.kind == OpKind::mkdir)
         op.numbers[0] = 0755;
+    seeded_ = false;
     unsigned numbers = 0;
     for (const std::string_view kind : form->arguments) {
         const bool optional = kind.starts_with('[');
@@ -200,9 +208,30 @@ void OpsParser::statement(const WordLine &line)
         source_.refuse(line.line, line.words[at].column, "this is too much: {}", form_text(*form));
     if (parallel_line_ != 0 && program_.phases.back().threads.empty())
         source_.refuse(line.line, line.words[0].column, "'thread' comes first inside of 'parallel'");
-    if (op.kind != OpKind::checkpoint)
+    if (op.kind == OpKind::mark)
+        begin_test(line);
+    else if (op.kind != OpKind::checkpoint)
         op.number = ++count_;
+    if (op.data.length != 0 && !seeded_)
+        op.data.seed = ++writes_;
     ops_here().push_back(std::move(op));
+}
+
+// What came before has no markers; operations are counted from here.
+void OpsParser::begin_test(const WordLine &line)
+{
+    if (parallel_line_ != 0)
+        source_.refuse(line.line, line.words[0].column, "'mark' inside of 'parallel'");
+    if (marked_)
+        source_.refuse(line.line, line.words[0].column, "there is a 'mark' above");
+    marked_ = true;
+    count_ = 0;
+    for (agent::OpsPhase &phase : program_.phases)
+        for (agent::OpsThread &thread : phase.threads)
+            for (Op &op : thread.ops) {
+                op.marked = false;
+                op.number = 0;
+            }
 }
 
 std::uint16_t OpsParser::new_slot(const WordLine &line, const Word &word, Names &names, const char *what)
@@ -267,7 +296,8 @@ void OpsParser::argument(const WordLine &line, std::string_view kind, const Word
     } else if (kind == "DATA") {
         const std::size_t colon = std::min(word.text.find(':'), word.text.size());
         op.data.length = source_.number(line, {word.text.substr(0, colon), word.column}, agent::kOpsDataLimit);
-        if (colon < word.text.size())
+        seeded_ = colon < word.text.size();
+        if (seeded_)
             op.data.seed = source_.number(
                 line, {word.text.substr(colon + 1), word.column + static_cast<unsigned>(colon) + 1}, UINT32_MAX);
     } else {

@@ -4,6 +4,8 @@
 // events, and a recording that is killed already holds its initial image.
 #include "replayer/record/recorder.h"
 
+#include <algorithm>
+
 #include <spdlog/spdlog.h>
 
 #include "base/places.h"
@@ -44,6 +46,16 @@ std::string what_went_wrong(const agent::StepReport &step)
         return fmt::format("exit status {}{}{}", step.run.code, words.empty() ? "" : ": ", words);
     }
     return words;
+}
+
+// Those that failed as they may, from what the agent says about them.
+std::string failed_operations(const std::string &lines)
+{
+    const auto count = std::count(lines.begin(), lines.end(), '\n');
+    if (count == 0)
+        return {};
+    return fmt::format("; {} operation{} failed as {} may: {}{}", count, count == 1 ? "" : "s",
+                       count == 1 ? "it" : "they", last_line(lines), count == 1 ? "" : " (the last)");
 }
 
 bool good(const agent::StepReport &step)
@@ -221,8 +233,12 @@ void Session::judge_report(RecordResult &result)
     result.outcome = "finished: exit status 0";
     const std::vector<agent::StepReport> &steps = result.report.steps;
     for (std::size_t i = 0; i < steps.size(); ++i) {
-        if (good(steps[i]))
+        if (good(steps[i])) {
+            // Operations that failed as they must: part of the history, and worth a word.
+            if (i == inputs_.workload_step && inputs_.workload.steps[i].kind == agent::StepKind::ops)
+                result.outcome += failed_operations(steps[i].run.errors);
             continue;
+        }
         const bool timed_out = steps[i].failure.empty() && steps[i].run.end == agent::RunEnd::timed_out;
         result.end = timed_out ? WorkloadEnd::timed_out : WorkloadEnd::failed;
         const std::string what = i == inputs_.workload_step || i >= inputs_.workload.steps.size()

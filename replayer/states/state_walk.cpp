@@ -72,6 +72,7 @@ StateWalk::StateWalk(const trace::TraceReader &reader, WalkOptions options)
       skipping_(options_.after.has_value())
 {
     require_complete(reader);
+    options_.window.first_seq = std::max(options_.window.first_seq, first_crash_seq(reader));
     if (options_.after)
         check_id(*options_.after);
 }

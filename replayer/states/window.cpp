@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "qemu-plugin/marker/fencepost_marker.h"
 
 namespace fencepost::states {
 
@@ -119,6 +120,16 @@ Window parse_window(std::string_view text, const trace::TraceReader &reader)
                                  "checkpoint");
     }
     return window;
+}
+
+std::uint64_t first_crash_seq(const trace::TraceReader &reader)
+{
+    std::optional<std::uint64_t> mark;
+    reader.for_each_marker([&](const MarkerRow &row) {
+        if (!mark && row.kind == MarkerKind::checkpoint && row.marker.text == FENCEPOST_MARK_TEXT)
+            mark = row.seq;
+    });
+    return mark.value_or(0);
 }
 
 void check_window(std::string_view text)

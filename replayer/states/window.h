@@ -26,6 +26,9 @@ struct Window {
 // (from one checkpoint marker to the other). The end may be left out: `seq:100-`. What does not
 // parse, or names a marker that the trace does not have, is an Error(usage).
 Window parse_window(std::string_view text, const trace::TraceReader &reader);
+// Where the test begins: at the checkpoint `mark`, if the trace has one. Power does not fail
+// before.
+std::uint64_t first_crash_seq(const trace::TraceReader &reader);
 // The part of it that needs no trace.
 void check_window(std::string_view text);
 

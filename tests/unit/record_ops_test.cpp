@@ -81,7 +81,7 @@ TEST(Ops, CompilesArguments)
     EXPECT_EQ(made[3].data.text, std::string("q\n\0", 3));
     EXPECT_EQ(made[4].numbers[0], 3u);
     EXPECT_EQ(made[4].numbers[2], 1u << 20);
-    EXPECT_TRUE(made[5].may_fail);
+    EXPECT_EQ(made[5].failure, agent::OpFailure::is_result);
     EXPECT_EQ(made[5].numbers[0], 2u);
     EXPECT_EQ(made[6].kind, OpKind::checkpoint);
     EXPECT_EQ(made[6].number, 0u);
@@ -125,6 +125,8 @@ TEST(Ops, NamesLineAndColumn)
         {"parallel\nend\n", "w.ops:2:1: 'parallel' without a 'thread'"},
         {"open a b rdwr\nwrite a 999M", "w.ops:2:9: '999M' is not a number from 0 to 67108864"},
         {"open a b rdwr\nwrite a 9:x", "w.ops:2:11: 'x' is not a number"},
+        {"sync\nmark\nmark\n", "w.ops:3:1: there is a 'mark' above"},
+        {"parallel\nthread\nmark\nend\n", "w.ops:3:1: 'mark' inside of 'parallel'"},
     };
     for (const auto &row : rows) {
         const std::string message = refusal(ops, row.first);
@@ -159,6 +161,30 @@ CommandResult execute(const OpsProgram &program, const fs::path &directory)
     result.errors = read_file(errors);
     fs::remove(errors);
     return result;
+}
+
+TEST(Ops, WhatComesBeforeMarkIsNotCounted)
+{
+    const OpsProgram program = ops("mkdir d\nparallel\nthread\nsync\nend\nmark\nmkdir e\n");
+    EXPECT_FALSE(program.phases.at(0).threads.at(0).ops.at(0).marked);
+    EXPECT_FALSE(program.phases.at(1).threads.at(0).ops.at(0).marked);
+    const std::vector<Op> &last = program.phases.at(2).threads.at(0).ops;
+    ASSERT_EQ(last.size(), 2u);
+    EXPECT_EQ(last[0].kind, OpKind::mark);
+    EXPECT_TRUE(last[1].marked);
+    EXPECT_EQ(last[1].number, 1u);
+}
+
+TEST(Ops, WritesHaveBytesOfTheirOwn)
+{
+    const OpsProgram program =
+        ops("open a x rdwr|creat\npwrite a 0 8\npwrite a 0 8\npwrite a 0 8:0\nwrite a \"x\"\n");
+    const std::vector<Op> &made = first_thread(program);
+    EXPECT_NE(made[1].data.seed, made[2].data.seed);
+    EXPECT_EQ(made[3].data.seed, 0u);
+    for (std::uint64_t seed = 1; seed < 94; ++seed)
+        for (std::uint64_t offset = 0; offset < 256; ++offset)
+            ASSERT_NE(agent::pattern_byte(0, offset), agent::pattern_byte(seed, offset)) << seed;
 }
 
 TEST(OpsExecutor, DoesThem)
@@ -223,8 +249,7 @@ TEST(JLang, IsReadAsOperations)
     ASSERT_GE(made.size(), 4u);
     EXPECT_EQ(made[0].kind, OpKind::mkdir);
     EXPECT_FALSE(made[0].marked); // before `mark`
-    EXPECT_EQ(made[2].kind, OpKind::checkpoint);
-    EXPECT_EQ(made[2].text, "mark");
+    EXPECT_EQ(made[2].kind, OpKind::mark);
     EXPECT_EQ(made[3].kind, OpKind::open);
     EXPECT_EQ(made[3].path, "A/foo");
     EXPECT_EQ(made[3].number, 1u);
@@ -238,11 +263,71 @@ TEST(JLang, IsReadAsOperations)
 
 TEST(JLang, WithoutMarkAllIsMarked)
 {
-    const OpsProgram program = j_lang("# define\nfoo\n# run\nopen foo O_RDWR|O_CREAT 0777\nwrite foo 0 8\n");
+    const OpsProgram program =
+        j_lang("# define\nfoo\n# run\nopen foo O_RDWR|O_CREAT 0777\nwrite foo 0 8\n");
     for (const Op &op : first_thread(program)) {
+        EXPECT_NE(op.kind, OpKind::mark);
         EXPECT_TRUE(op.marked) << op.text;
         EXPECT_NE(op.number, 0u);
     }
+}
+
+TEST(JLang, WhatIsSetUpIsNotTheTest)
+{
+    const OpsProgram program = j_lang("# define\nA foo\n# setup\nmkdir A 0777\n# run\nsync\n");
+    const std::vector<Op> &made = first_thread(program);
+    ASSERT_EQ(made.size(), 3u);
+    EXPECT_FALSE(made[0].marked);
+    EXPECT_EQ(made[1].kind, OpKind::mark);
+    EXPECT_EQ(made[2].number, 1u);
+    EXPECT_EQ(refusal(j_lang, "# define\nA\n# run\nmark\nsync\nmark\n"),
+              "w.j:6:1: there is a 'mark' above");
+}
+
+// Descriptors from before the mark are used after it, and what an operation does for itself that may
+// change the tree is an operation.
+TEST(JLang, StepsThatChangeTheTreeAreOperations)
+{
+    const OpsProgram program = j_lang("# define\nfoo bar\n# run\nopen foo O_RDWR|O_CREAT 0777\n"
+                                      "write foo 0 4096\nmark\nwrite foo 0 4096\nwrite bar 0 8\n");
+    std::vector<std::string> marked;
+    for (const Op &op : first_thread(program))
+        if (op.marked)
+            marked.push_back(fmt::format("{} {} {}", op.number, static_cast<int>(op.kind), op.text));
+    EXPECT_EQ(marked, (std::vector<std::string>{
+                          fmt::format("1 {} write foo 0 4096", static_cast<int>(OpKind::pwrite)),
+                          fmt::format("2 {} write bar 0 8 (open)", static_cast<int>(OpKind::open)),
+                          fmt::format("3 {} write bar 0 8 (write)", static_cast<int>(OpKind::pwrite))}));
+    const TemporaryDirectory directory("/tmp", "fp-ops-");
+    EXPECT_EQ(execute(program, directory.path()).errors, "");
+}
+
+TEST(JLang, OverwritesDifferInEveryByte)
+{
+    const char *text = "# define\nfoo\n# run\nopen foo O_RDWR|O_CREAT 0777\nwrite foo 0 9000\n";
+    const TemporaryDirectory once("/tmp", "fp-ops-");
+    execute(j_lang(text), once.path());
+    const TemporaryDirectory twice("/tmp", "fp-ops-");
+    execute(j_lang(std::string(text) + "mark\nwrite foo 0 9000\n"), twice.path());
+    const std::string before = read_file(once.path() / "foo");
+    const std::string after = read_file(twice.path() / "foo");
+    ASSERT_EQ(before.size(), 9000u);
+    ASSERT_EQ(after.size(), 9000u);
+    for (std::size_t i = 0; i < before.size(); ++i)
+        ASSERT_NE(before[i], after[i]) << i;
+}
+
+TEST(JLang, AnOperationThatMustFailIsPartOfTheHistory)
+{
+    const std::string text = "# define\nA A/C foo\n# run\nmkdir A 0777\nrename A AC\n"
+                             "open foo O_RDWR|O_CREAT 0777\nopen foo O_RDWR 0777\nwrite foo 0 8\n";
+    const TemporaryDirectory directory("/tmp", "fp-ops-");
+    const CommandResult result = execute(j_lang(text), directory.path());
+    EXPECT_EQ(result.end.code, 0);
+    EXPECT_EQ(result.errors, "line 5: rename A AC: Invalid argument\n");
+    EXPECT_EQ(fs::file_size(directory.path() / "foo"), 8u);
+    for (const int trouble : {EIO, ENOSPC, EROFS, EUCLEAN, ENOMEM})
+        EXPECT_FALSE(agent::is_explained_by_arguments(trouble)) << trouble;
 }
 
 TEST(JLang, NamesLineAndColumn)
