@@ -350,6 +350,8 @@ void print_report(const test::TestReport &report, const record::RunFiles &files)
     if (report.workers.discarded_guests != 0)
         fmt::print("replaced   {} guests after a failed mount or a complaint of their kernel\n",
                    report.workers.discarded_guests);
+    for (const auto &[what, images] : report.not_tried)
+        fmt::print("not tried  by usable: {} ({} image{})\n", what, images, images == 1 ? "" : "s");
     fmt::print("in all     {} states: {}\n", report.states, counted(report.all_verdicts));
     print_promise(report);
     fmt::print("findings   {}\n", report.findings.size());
@@ -371,6 +373,7 @@ json report_json(const test::TestReport &report)
         findings.push_back(test::to_json(finding));
     return {{"tested", report.tested},
             {"verdicts", report.verdicts},
+            {"not_tried", report.not_tried},
             {"stop", test::to_string(report.stop)},
             {"promise", promise_json(report)},
             {"confirmed", report.confirmed},

@@ -7,6 +7,7 @@
 #include "guest-images/agent/run_request.h"
 #include "guest-images/agent/tree_dump.h"
 #include "guest-images/agent/usable.h"
+#include "guest-images/agent/usable_removal.h"
 
 namespace fencepost::agent {
 
@@ -39,8 +40,7 @@ private:
 struct Done {};
 
 // `tree`: what was dumped before the command, which may have changed it.
-Outcome<Done> try_out(const JudgeRequest &request, const TreeDump &tree,
-                      std::vector<UsableProblem> &problems)
+Outcome<Done> try_out(const JudgeRequest &request, const TreeDump &tree, TrialResult &result)
 {
     const std::string &root = request.mount.target;
     TreeDump names;
@@ -50,7 +50,8 @@ Outcome<Done> try_out(const JudgeRequest &request, const TreeDump &tree,
         names = dump_tree(root, {request.limits.entries, 0, 0}, none);
     }
     const TreeDump &tried = known ? tree : names;
-    problems = try_directories(root, tried);
+    try_directories(root, tried, result);
+    try_files(root, tried, TrialLimits(), result);
     if (tried.truncated)
         return failure("try names beyond the first " + std::to_string(tried.entries.size()) +
                            ", or below too many directories",
@@ -60,6 +61,9 @@ Outcome<Done> try_out(const JudgeRequest &request, const TreeDump &tree,
 
 void look_at(const JudgeRequest &request, Steps &steps, JudgeReply &reply)
 {
+    TrialResult result;
+    if (request.usable || request.remove)
+        reply.used_before = space_in_use(request.mount.target);
     if (request.dump)
         steps.run(JudgeStep::dump, [&]() -> Outcome<Done> {
             KnownBlocks known(request.known_blocks);
@@ -74,7 +78,15 @@ void look_at(const JudgeRequest &request, Steps &steps, JudgeReply &reply)
             return outcome;
         });
     if (request.usable)
-        steps.run(JudgeStep::usable, [&] { return try_out(request, reply.tree, reply.problems); });
+        steps.run(JudgeStep::usable, [&] { return try_out(request, reply.tree, result); });
+    if (request.remove)
+        steps.run(JudgeStep::remove, [&]() -> Outcome<Done> {
+            reply.removed = remove_everything(request.mount.target, result);
+            reply.used_after = settled_space(request.mount.target, request.expected);
+            return Done();
+        });
+    reply.problems = std::move(result.problems);
+    reply.not_tried = std::move(result.not_tried);
 }
 
 } // namespace

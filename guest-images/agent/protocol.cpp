@@ -43,10 +43,23 @@ template <typename V> void fields(V &v, typename V::template Ref<TreeBlock> m)
 
 template <typename V> void fields(V &v, typename V::template Ref<StepResult> m)
 {
-    v.choice(m.step, JudgeStep::unmount);
+    v.choice(m.step, JudgeStep::remove);
     v.number(m.error_number);
     v.text(m.message);
     v.number(m.elapsed_usec);
+}
+
+template <typename V> void fields(V &v, typename V::template Ref<SpaceUse> m)
+{
+    v.number(m.blocks);
+    v.number(m.inodes);
+}
+
+template <typename V> void fields(V &v, typename V::template Ref<SpaceRange> m)
+{
+    v.flag(m.known);
+    fields(v, m.least);
+    fields(v, m.most);
 }
 
 template <typename V> void fields(V &v, typename V::template Ref<UsableProblem> m)
@@ -215,6 +228,8 @@ template <typename V> void fields(V &v, typename V::template Ref<JudgeRequest> m
     v.number(m.limits.content_bytes);
     v.bytes(m.known_blocks);
     v.flag(m.usable);
+    v.flag(m.remove);
+    fields(v, m.expected);
     fields(v, m.command);
     v.flag(m.whole_log);
 }
@@ -230,6 +245,10 @@ template <typename V> void fields(V &v, typename V::template Ref<JudgeReply> m)
     fields(v, m.tree);
     fields(v, m.command);
     structures(v, m.problems);
+    v.list(m.not_tried, [&v](auto &element) { v.text(element); });
+    v.flag(m.removed);
+    fields(v, m.used_before);
+    fields(v, m.used_after);
     v.bytes(m.kernel_log);
     v.text(m.log_failure);
     v.flag(m.still_mounted);

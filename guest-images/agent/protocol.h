@@ -202,20 +202,38 @@ struct ListPmReply {
 
 // All that a guest does to judge one image: mount, look, try out, unmount. One request, because
 // every round trip costs more than most of these steps.
+// How much of a file system is in use.
+struct SpaceUse {
+    std::uint64_t blocks = 0;
+    std::uint64_t inodes = 0;
+
+    bool operator==(const SpaceUse &) const = default;
+};
+
+struct SpaceRange {
+    bool known = false;
+    SpaceUse least;
+    SpaceUse most;
+
+    bool operator==(const SpaceRange &) const = default;
+};
+
 struct JudgeRequest {
     static constexpr MessageType kType = MessageType::judge;
     MountRequest mount; // an empty fstype: nothing is mounted, only the command is run
     bool dump = false;
     TreeLimits limits;
     std::string known_blocks; // hashes as in TreeEntry, ascending: their bytes are not sent
-    bool usable = false;      // try every directory out
+    bool usable = false;      // try every directory and every name out
+    bool remove = false;      // in the end, all that is there
+    SpaceRange expected;      // then in use
     RunRequest command;       // between dump and trial; an empty argv: none
     bool whole_log = false;   // from the oldest record that the kernel still has
 
     bool operator==(const JudgeRequest &) const = default;
 };
 
-enum class JudgeStep : std::uint8_t { mount, dump, command, usable, unmount };
+enum class JudgeStep : std::uint8_t { mount, dump, command, usable, unmount, remove };
 
 // Said before each step, so that the host knows which one does not end.
 struct StepBegun {
@@ -234,10 +252,10 @@ struct StepResult {
     bool operator==(const StepResult &) const = default;
 };
 
-// What could not be done in a directory that must be usable, or with a name that must be there.
+// What could not be done in a directory, or with a name, that must be usable.
 struct UsableProblem {
-    std::string path;              // below the root, which is "."
-    std::string operation;         // "create", "write", ...; of a name: the step as in TreeEntry
+    std::string path;      // below the root, which is "."
+    std::string operation; // "create", "append", ...; of a name that cannot be looked at: the step
     std::int32_t error_number = 0; // 0: it was done, but what came back was not what went in
 
     bool operator==(const UsableProblem &) const = default;
@@ -249,6 +267,10 @@ struct JudgeReply {
     TreeDump tree;
     RunReply command;
     std::vector<UsableProblem> problems; // the first ones
+    std::vector<std::string> not_tried;  // and why
+    bool removed = false;                // everything, so that what is in use can be compared
+    SpaceUse used_before;                // before the trial
+    SpaceUse used_after;                 // when everything was removed
     // Records since those of the judge request before, or since the first came; as on the log
     // channel.
     std::string kernel_log;

@@ -6,7 +6,6 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "guest-images/agent/descriptor.h"
@@ -15,7 +14,6 @@ namespace fencepost::agent {
 
 namespace {
 
-constexpr std::size_t kProblemLimit = 32;
 constexpr const char *kName = "/.fencepost-usable";
 constexpr std::size_t kWritten = 5000; // more than a block, and no multiple of one
 
@@ -25,13 +23,6 @@ std::string written_bytes(std::size_t directory)
     for (std::size_t i = 0; i < bytes.size(); ++i)
         bytes[i] = static_cast<char>('a' + (i + directory) % 26);
     return bytes;
-}
-
-bool has_no_room(const std::string &root)
-{
-    struct statvfs status;
-    return statvfs(root.c_str(), &status) == 0 &&
-           (status.f_bavail < 16 || (status.f_files != 0 && status.f_favail < 4));
 }
 
 class Trial {
@@ -112,15 +103,14 @@ private:
 
 } // namespace
 
-std::vector<UsableProblem> try_directories(const std::string &root, const TreeDump &tree)
+void try_directories(const std::string &root, const TreeDump &tree, TrialResult &result)
 {
-    std::vector<UsableProblem> problems;
     std::size_t number = 0;
     for (const TreeEntry &entry : tree.entries) {
-        if (problems.size() == kProblemLimit)
+        if (result.problems.size() >= kProblemLimit)
             break;
         if (!entry.failed_step.empty()) {
-            problems.push_back({entry.path, entry.failed_step, entry.error_number});
+            result.problems.push_back({entry.path, entry.failed_step, entry.error_number});
             continue;
         }
         if (entry.type != FileType::directory)
@@ -129,13 +119,14 @@ std::vector<UsableProblem> try_directories(const std::string &root, const TreeDu
         UsableProblem problem;
         if (trial.run(number++, problem))
             continue;
-        // A file system that the workload filled is not broken.
-        if ((problem.error_number == ENOSPC || problem.error_number == EMLINK) && has_no_room(root))
+        if ((problem.error_number == ENOSPC || problem.error_number == EMLINK) &&
+            has_no_room(root)) {
             trial.clean_up();
-        else
-            problems.push_back(problem);
+            result.skip("all of a directory: the file system is full");
+        } else {
+            result.problems.push_back(problem);
+        }
     }
-    return problems;
 }
 
 } // namespace fencepost::agent

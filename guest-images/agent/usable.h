@@ -4,14 +4,13 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
-#include "guest-images/agent/protocol.h"
+#include "guest-images/agent/usable_files.h"
 
 namespace fencepost::agent {
 
 // Names that the tree has and that could not be looked at are problems too. Without problems the
 // tree is as it was.
-std::vector<UsableProblem> try_directories(const std::string &root, const TreeDump &tree);
+void try_directories(const std::string &root, const TreeDump &tree, TrialResult &result);
 
 } // namespace fencepost::agent

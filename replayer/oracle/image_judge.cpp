@@ -13,6 +13,7 @@
 #include "replayer/oracle/lost_guest.h"
 #include "replayer/oracle/masks.h"
 #include "replayer/oracle/oracle_choice.h"
+#include "replayer/oracle/usable_evidence.h"
 
 namespace fencepost::oracle {
 
@@ -53,11 +54,14 @@ public:
     bool one_tree_after_return() const override;
     bool has_baseline() const override { return true; }
     void mask(const std::vector<Evidence> &objections) override { masks_ = Masks(objections); }
+    bool learns() const override { return choice_.usable; }
+    void learn(const Subject &subject) override;
     Judgement judge(const Subject &subject) override;
 
 private:
     void ask_programs(Phase phase, const Subject &subject, Judgement &judgement) const;
-    std::optional<JudgeReply> ask_guest(const Subject &subject, Judgement &judgement) const;
+    std::optional<JudgeReply> ask_guest(const JudgeRequest &request, const Subject &subject,
+                                        Judgement &judgement) const;
     void judge_mount(const JudgeReply &reply, Judgement &judgement) const;
     void judge_log(const Subject &subject, Judgement &judgement) const;
     // Unless a healthy image gets it too.
@@ -66,6 +70,8 @@ private:
     bool was_starved(const Subject &subject, std::chrono::milliseconds waited) const;
     void judge_command(const JudgeReply &reply, bool starved, Judgement &judgement) const;
     void judge_usable(const Subject &subject, const JudgeReply &reply, Judgement &judgement) const;
+    bool removes_apart() const;
+    void remove_everything(const Subject &subject, Judgement &judgement) const;
     void judge_trees(const Subject &subject, const JudgeReply &reply, Judgement &judgement) const;
     std::chrono::milliseconds time_limit() const
     {
@@ -87,6 +93,7 @@ private:
     OracleChoice choice_;
     JudgeRequest request_;
     Masks masks_;
+    HealthySpace healthy_space_;
     std::size_t pm_device_ = 0;
     guest::ScratchDirectory scratch_;
 };
@@ -161,7 +168,10 @@ Judgement ImageJudge::judge(const Subject &subject)
     const auto waited =
         choice_.program ? subject.guest.waited_for_cpu() : std::chrono::milliseconds(0);
     const Stopwatch watch;
-    const std::optional<JudgeReply> reply = ask_guest(subject, judgement);
+    JudgeRequest request = request_;
+    request.remove = choice_.usable && !removes_apart();
+    request.expected = healthy_space_.range();
+    const std::optional<JudgeReply> reply = ask_guest(request, subject, judgement);
     judgement.guest_seconds = watch.seconds();
     if (!reply)
         return judgement;
@@ -190,6 +200,8 @@ Judgement ImageJudge::judge(const Subject &subject)
         judge_usable(subject, *reply, judgement);
         if (!reply->still_mounted)
             ask_programs(Phase::after, subject, judgement);
+        if (choice_.usable && removes_apart() && judgement.verdict == Verdict::pass)
+            remove_everything(subject, judgement);
     }
     return judgement;
 }
@@ -214,12 +226,13 @@ void ImageJudge::ask_programs(Phase phase, const Subject &subject, Judgement &ju
 // Nothing: the kernel crashed, and `judgement` says so. A crash need not end the guest, so it is
 // told here and not left to the caller. The server's death is the image's doing too: an oops kills
 // the process whose system call it is in.
-std::optional<JudgeReply> ImageJudge::ask_guest(const Subject &subject, Judgement &judgement) const
+std::optional<JudgeReply> ImageJudge::ask_guest(const JudgeRequest &asked, const Subject &subject,
+                                                Judgement &judgement) const
 {
     // What a restored guest says when it wakes up is not about the image.
     if (subject.guest.judged_records() == 0)
         subject.guest.set_judged_records(guest::last_sequence(subject.guest.log().kernel_log()));
-    JudgeRequest request = request_;
+    JudgeRequest request = asked;
     request.command.time_limit_ms = static_cast<std::uint32_t>(time_limit(subject).count());
     const auto tell = [&](const Error &why) {
         Judgement lost = judge_lost(subject.guest, why);
@@ -328,33 +341,63 @@ void ImageJudge::judge_command(const JudgeReply &reply, bool starved, Judgement 
 void ImageJudge::judge_usable(const Subject &subject, const JudgeReply &reply,
                               Judgement &judgement) const
 {
-    if (const auto *failed = failed_step(reply, JudgeStep::usable))
-        add_evidence(judgement, {"usable", Verdict::infra_error, failed->message, {}});
-    if (!subject.crashed) {
+    std::vector<agent::UsableProblem> problems;
+    if (subject.crashed) {
+        problems = reply.problems;
+        judgement.masked += static_cast<unsigned>(std::erase_if(
+            problems, [&](const agent::UsableProblem &each) { return masks_.covers(each); }));
+    } else {
         std::set<std::string> told;
         for (const agent::UsableProblem &problem : reply.problems)
             if (Evidence evidence = evidence_of(problem); told.insert(evidence.summary).second)
                 add_evidence(judgement, std::move(evidence));
-        return;
     }
-    std::vector<agent::UsableProblem> problems = reply.problems;
-    judgement.masked += static_cast<unsigned>(std::erase_if(
-        problems, [&](const agent::UsableProblem &each) { return masks_.covers(each); }));
-    if (problems.empty())
+    for (Evidence &evidence : usable_evidence(reply, problems, healthy_space_.range()))
+        add_evidence(judgement, std::move(evidence));
+    judgement.not_tried = reply.not_tried;
+}
+
+// Where a program can look at the file system only after the guest did, it looks at all that was
+// recovered: removing everything is then a mount of its own.
+bool ImageJudge::removes_apart() const
+{
+    return std::any_of(choice_.programs.begin(), choice_.programs.end(),
+                       [](const OracleFolder &oracle) { return oracle.after && !oracle.before; });
+}
+
+void ImageJudge::remove_everything(const Subject &subject, Judgement &judgement) const
+{
+    JudgeRequest request;
+    request.mount = request_.mount;
+    request.remove = true;
+    request.expected = healthy_space_.range();
+    const Stopwatch watch;
+    const std::optional<JudgeReply> reply = ask_guest(request, subject, judgement);
+    judgement.guest_seconds += watch.seconds();
+    if (!reply)
         return;
-    const agent::UsableProblem &first = problems.front();
-    nlohmann::json all = nlohmann::json::array();
-    for (const agent::UsableProblem &problem : problems)
-        all.push_back({{"path", problem.path},
-                       {"operation", problem.operation},
-                       {"error_number", problem.error_number}});
-    add_evidence(judgement,
-                 {"usable",
-                  Verdict::inconsistent,
-                  fmt::format("{}: {}: {}", first.operation, first.path,
-                              first.error_number == 0 ? "what came back is not what went in"
-                                                      : std::strerror(first.error_number)),
-                  {{"problems", all}}});
+    subject.guest.set_judged_records(
+        std::max(subject.guest.judged_records(), guest::last_sequence(reply->kernel_log)));
+    judgement.kernel_log += reply->kernel_log;
+    judgement.guest_spent = judgement.guest_spent || reply->still_mounted ||
+                            failed_step(*reply, JudgeStep::mount) ||
+                            left_records_out(reply->kernel_log);
+    judge_mount(*reply, judgement);
+    judge_log(subject, judgement);
+    judge_usable(subject, *reply, judgement);
+}
+
+void ImageJudge::learn(const Subject &subject)
+{
+    JudgeRequest request = request_;
+    request.dump = false;
+    request.command = {};
+    request.remove = true;
+    Judgement judgement;
+    const std::optional<JudgeReply> reply = ask_guest(request, subject, judgement);
+    if ((!reply || !healthy_space_.learn(*reply)) && settings_.progress)
+        settings_.progress("leaks are not looked for: not everything could be removed from the "
+                           "initial image");
 }
 
 void ImageJudge::judge_trees(const Subject &subject, const JudgeReply &reply,

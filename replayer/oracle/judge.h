@@ -42,10 +42,11 @@ struct Evidence {
 
 struct Judgement {
     Verdict verdict = Verdict::pass;
-    std::vector<Evidence> evidence; // of the oracles that did not pass
-    std::string kernel_log;         // from the start of this image's test
-    double guest_seconds = 0;       // in requests to the guest
-    double oracle_seconds = 0;      // in programs on the host
+    std::vector<Evidence> evidence;          // of the oracles that did not pass
+    std::string kernel_log;                  // from the start of this image's test
+    double guest_seconds = 0;                // in requests to the guest
+    double oracle_seconds = 0;               // in programs on the host
+    std::vector<std::string> not_tried = {}; // by `usable`, and why
     unsigned masked = 0; // objections that were left out, because healthy images get them too
     // Not fit for another image: it crashed, complained, failed a mount or keeps one.
     bool guest_spent = false;
@@ -102,6 +103,10 @@ public:
 
     // Whether all that was written when an operation has returned can recover to one tree only.
     virtual bool one_tree_after_return() const { return false; }
+
+    // Whether learn() wants to be called, once and before judge(): with an image that saw no crash.
+    virtual bool learns() const { return false; }
+    virtual void learn(const Subject &) {}
 
     // Leaves the guest ready for another image, or throws: guest::GuestLost when the guest is gone
     // (the pool turns that into a verdict), others for trouble that is not the image's.

@@ -18,6 +18,7 @@
 #include "replayer/states/legality.h"
 #include "replayer/test/finding_files.h"
 #include "replayer/test/grouping.h"
+#include "replayer/test/healthy.h"
 #include "replayer/test/pm_place.h"
 #include "trace/code_names.h"
 
@@ -257,6 +258,8 @@ void TestWalk::settle(const guest::Outcome &outcome)
     pending_.erase(pending);
     ++report_.tested;
     ++report_.verdicts[to_string(verdict)];
+    for (const std::string &what : outcome.judgement.not_tried)
+        ++report_.not_tried[what];
     report_.confirmed += outcome.confirmed && !outcome.disagreed;
     report_.judge_seconds += outcome.judge_seconds;
     report_.guest_seconds += outcome.judgement.guest_seconds;
@@ -441,6 +444,7 @@ TestReport test_run(const record::RunFiles &run, const TestGuest &guest, oracle:
     Baseline baseline = baseline_of(plan, run, guest, options, results);
     if (baseline.stops())
         return stopped_by(std::move(baseline), judge, results);
+    learn_healthy(plan);
     TestWalk listener(run, reader, initial, plan, options, results, progress);
     listener.set_walk(walk);
     TestReport &report = listener.report();

@@ -29,6 +29,8 @@ public:
     explicit EveryState(std::unique_ptr<oracle::Judge> judge) : judge_(std::move(judge)) {}
 
     void prepare(guest::Guest &guest) override { judge_->prepare(guest); }
+    bool learns() const override { return judge_->learns(); }
+    void learn(const oracle::Subject &subject) override { judge_->learn(subject); }
     std::uint64_t expectation(std::uint64_t) const override { return ++count_; }
     oracle::Judgement judge(const oracle::Subject &subject) override
     {

@@ -50,9 +50,9 @@ template <typename Visit> void for_each_message(Visit visit)
     visit(PowerOffRequest{});
     visit(PowerOffReply{});
     visit(JudgeRequest{{"/dev/pmem0", "/mnt", "ext4", "dax"}, true, {10, 20, 1ull << 40}, every_byte(), true,
-                       {{"check"}, {}, "/mnt", "", 7}, true});
+                       true, {true, {1, 2}, {3, 1ull << 40}}, {{"check"}, {}, "/mnt", "", 7}, true});
     visit(JudgeReply{{{JudgeStep::mount, 117, "mount: Structure needs cleaning", 5}}, kTree, RunReply(),
-                     {{"a/b", "create", 28}}, every_byte(), "it has a gap", true});
+                     {{"a/b", "create", 28}}, {"the rest"}, true, {5, 6}, {7, 8}, every_byte(), "it has a gap", true});
 }
 
 std::string ping_frame(std::uint32_t id, const std::string &data)

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "guest-images/agent/usable.h"
+#include "guest-images/agent/usable_removal.h"
 
 namespace fencepost::agent {
 namespace {
@@ -43,6 +44,12 @@ protected:
     {
         KnownBlocks blocks(known);
         return dump_tree(root_, limits, blocks);
+    }
+    std::vector<UsableProblem> tried_directories(const TreeDump &tree)
+    {
+        TrialResult result;
+        try_directories(root_, tree, result);
+        return result.problems;
     }
     static const TreeEntry &entry(const TreeDump &tree, const std::string &path)
     {
@@ -161,7 +168,7 @@ TEST_F(AgentTree, AHealthyTreeIsUsableAndStaysAsItIs)
     fs::create_directories(root_ / "d/e");
     write("d/x", "y");
     const TreeDump before = dump();
-    EXPECT_TRUE(try_directories(root_, before).empty());
+    EXPECT_TRUE(tried_directories(before).empty());
     EXPECT_EQ(dump().entries, before.entries);
 }
 
@@ -173,7 +180,7 @@ TEST_F(AgentTree, WhatCannotBeDoneInADirectoryIsSaid)
     write(".fencepost-usable", "");
     fs::create_directory(root_ / "d/.fencepost-usable-renamed");
     fs::remove(root_ / "d/e");
-    const std::vector<UsableProblem> problems = try_directories(root_, tree);
+    const std::vector<UsableProblem> problems = tried_directories(tree);
     ASSERT_EQ(problems.size(), 3u);
     EXPECT_EQ(problems[0], (UsableProblem{".", "create", EEXIST}));
     EXPECT_EQ(problems[1], (UsableProblem{"d", "rename", EISDIR}));
@@ -187,7 +194,7 @@ TEST_F(AgentTree, ANameThatCannotBeLookedAtIsNotUsable)
     ASSERT_EQ(tree.entries.size(), 2u);
     tree.entries[1].failed_step = "stat";
     tree.entries[1].error_number = EIO;
-    EXPECT_EQ(try_directories(root_, tree), (std::vector<UsableProblem>{{"a", "stat", EIO}}));
+    EXPECT_EQ(tried_directories(tree), (std::vector<UsableProblem>{{"a", "stat", EIO}}));
 }
 
 // Of a write that was done in part the next one says why: here that files may not grow.
@@ -200,9 +207,79 @@ TEST_F(AgentTree, AShortWriteHasAReason)
     rlimit small = before;
     small.rlim_cur = 4096;
     ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
-    const std::vector<UsableProblem> problems = try_directories(root_, tree);
+    const std::vector<UsableProblem> problems = tried_directories(tree);
     ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
     EXPECT_EQ(problems, (std::vector<UsableProblem>{{".", "write", EFBIG}}));
+}
+
+class AgentTrial : public AgentTree {
+protected:
+    TrialResult tried(const TrialLimits &limits = {})
+    {
+        TrialResult result;
+        try_files(root_, dump(), limits, result);
+        return result;
+    }
+};
+
+TEST_F(AgentTrial, AHealthyTreeCanBeUsedAndRemoved)
+{
+    fs::create_directories(root_ / "d/e");
+    fs::create_directory(root_ / "lost+found");
+    write("lost+found/found", "x");
+    write("d/empty", "");
+    write("d/short", "y");
+    write("long", std::string(2 << 20, 'l'));
+    fs::create_hard_link(root_ / "long", root_ / "d/link");
+    fs::create_symlink("nowhere", root_ / "s");
+    TrialResult result = tried();
+    EXPECT_TRUE(result.problems.empty());
+    EXPECT_TRUE(result.not_tried.empty());
+    EXPECT_TRUE(fs::exists(root_ / "d/link")) << "put back";
+    EXPECT_EQ(fs::file_size(root_ / "d/short"), (1 + 5000) / 2 + 8192u);
+    EXPECT_TRUE(remove_everything(root_, result));
+    EXPECT_TRUE(result.problems.empty());
+    ASSERT_EQ(dump().entries.size(), 2u);
+    EXPECT_EQ(dump().entries[1].path, "lost+found");
+}
+
+TEST_F(AgentTrial, WhatCannotBeDoneWithAFileIsSaid)
+{
+    write("a", "bytes");
+    write("b", "bytes");
+    fs::create_directory(root_ / ".fencepost-usable-moved"); // in the way
+    write(".fencepost-usable-moved/full", "");
+    const TreeDump tree = dump();
+    fs::remove(root_ / "a");
+    TrialResult result;
+    try_files(root_, tree, {}, result);
+    ASSERT_EQ(result.problems.size(), 3u);
+    EXPECT_EQ(result.problems[0].operation, "rename");
+    EXPECT_EQ(result.problems[1], (UsableProblem{"a", "open", ENOENT}));
+    EXPECT_EQ(result.problems[2], (UsableProblem{"b", "rename", EISDIR}));
+}
+
+// Files may not grow beyond a limit: not a matter of the file system, and said.
+TEST_F(AgentTrial, WhatWasNotTriedIsSaid)
+{
+    for (int i = 0; i < 9; ++i)
+        write(std::to_string(i), "x");
+    EXPECT_EQ(tried({4, 1 << 20, 5'000'000}).not_tried,
+              std::vector<std::string>{"some of the names: more than 4"});
+    EXPECT_EQ(tried({100, 1, 5'000'000}).not_tried,
+              std::vector<std::string>{"the rest of the names: enough was read and written"});
+    EXPECT_EQ(tried({100, 1 << 20, 0}).not_tried,
+              std::vector<std::string>{"the rest of the names: no more time"});
+    signal(SIGXFSZ, SIG_IGN);
+    rlimit before;
+    ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+    rlimit small = before;
+    small.rlim_cur = 4096;
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+    const TrialResult limited = tried();
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+    EXPECT_TRUE(limited.problems.empty());
+    EXPECT_EQ(limited.not_tried.size(), 1u);
 }
 
 } // namespace
