@@ -1,0 +1,14 @@
+# define
+foo bar A A/foo A/bar B B/foo B/bar A/C A/C/foo
+
+# declare
+
+# setup
+
+# run
+open foo O_RDWR|O_CREAT 0777
+write foo 0 4096
+mark
+write foo 20000 4096
+sync
+checkpoint 1

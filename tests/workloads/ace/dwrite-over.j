@@ -1,0 +1,15 @@
+# define
+foo bar A A/foo A/bar B B/foo B/bar A/C A/C/foo
+
+# declare
+
+# setup
+
+# run
+open foo O_RDWR|O_CREAT 0777
+write foo 0 16384
+close foo
+mark
+dwrite foo 4096 8192
+fsync foo
+checkpoint 1

@@ -1,0 +1,21 @@
+# define
+foo bar A A/foo A/bar B B/foo B/bar A/C A/C/foo
+
+# declare
+
+# setup
+
+# run
+open foo O_RDWR|O_CREAT 0777
+write foo 0 4096
+close foo
+open bar O_RDWR|O_CREAT 0777
+write bar 0 4096
+close bar
+mark
+link foo bar
+none
+checkpoint 1
+write foo 0 4096
+sync
+checkpoint 2

@@ -1,0 +1,17 @@
+# define
+foo bar A A/foo A/bar B B/foo B/bar A/C A/C/foo
+
+# declare
+
+# setup
+
+# run
+open foo O_RDWR|O_CREAT 0777
+write foo 0 8192
+mark
+write foo 0 8192
+fsync foo
+checkpoint 1
+write foo 0 8192
+none
+checkpoint 2

@@ -1,0 +1,17 @@
+# define
+foo bar A A/foo A/bar B B/foo B/bar A/C A/C/foo
+
+# declare
+
+# setup
+
+# run
+open foo O_RDWR|O_CREAT 0777
+write foo 0 8192
+close foo
+link foo bar
+mark
+open bar O_RDWR 0777
+write bar 0 4096
+fsync bar
+checkpoint 1

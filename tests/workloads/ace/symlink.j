@@ -1,0 +1,18 @@
+# define
+foo bar A A/foo A/bar B B/foo B/bar A/C A/C/foo
+
+# declare
+
+# setup
+
+# run
+open foo O_RDWR|O_CREAT 0777
+write foo 0 4096
+close foo
+mark
+symlink foo bar
+none
+checkpoint 1
+write foo 0 4096
+fsync foo
+checkpoint 2

@@ -1,0 +1,17 @@
+# define
+foo bar A A/foo A/bar B B/foo B/bar A/C A/C/foo
+
+# declare
+
+# setup
+
+# run
+open foo O_RDWR|O_CREAT 0777
+write foo 0 16384
+mark
+truncate foo 2500
+none
+checkpoint 1
+write foo 2500 5000
+fsync foo
+checkpoint 2

@@ -1,0 +1,20 @@
+# define
+foo bar A A/foo A/bar B B/foo B/bar A/C A/C/foo
+
+# declare
+
+# setup
+
+# run
+open foo O_RDWR|O_CREAT 0777
+write foo 0 12288
+mark
+truncate foo 4096
+none
+checkpoint 1
+link foo bar
+none
+checkpoint 2
+write foo 0 4096
+fsync foo
+checkpoint 3

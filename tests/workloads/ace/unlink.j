@@ -1,0 +1,17 @@
+# define
+foo bar A A/foo A/bar B B/foo B/bar A/C A/C/foo
+
+# declare
+
+# setup
+
+# run
+mkdir A 0777
+open Afoo O_RDWR|O_CREAT 0777
+write Afoo 0 8192
+close Afoo
+mark
+unlink Afoo
+opendir A 0777
+fsync A
+checkpoint 1
