@@ -393,6 +393,34 @@ TEST_F(Oracles, Usable)
     EXPECT_NE(answer("ext4", {"setb 7000"}), "pass");
 }
 
+// Directories are all right, and files that were recovered are not.
+TEST_F(Oracles, UsableWorksWithWhatIsThere)
+{
+    expect_caught("usable", {{"sif a flags 0x80010"},     // immutable
+                             {"sif d/e/c flags 0x80020"}, // append only
+                             {"clri d/b"}});
+    EXPECT_EQ(answer("usable", {"sif d/b flags 0x80010"}), "open: d/b: Operation not permitted");
+    EXPECT_EQ(answer("usable", {"sif d/b flags 0x80020"}), "open: d/b: Operation not permitted");
+}
+
+// A name that is gone and leaves its inode and its block: no oracle of trees knows about those.
+TEST_F(Oracles, WhatNobodyCanReachIsALeak)
+{
+    choose("usable");
+    put_image();
+    guest_ = world_->restore({pm_});
+    const std::vector<fs::path> files = {pm_};
+    ASSERT_TRUE(judge_->learns());
+    judge_->learn({*guest_, files, 0});
+    expect_healthy();
+    EXPECT_EQ(answer("usable", {"unlink d/b"}),
+              "leak: blocks stay in use when everything is removed");
+    EXPECT_EQ(answer("usable", {"unlink d/e/c"}),
+              "leak: blocks stay in use when everything is removed");
+    EXPECT_EQ(answer("usable", {"rm d/b"}), "pass") << "removed as it should be";
+    expect_healthy();
+}
+
 TEST_F(Oracles, AFullFileSystemIsUsable)
 {
     // All but a block, so that a write is done in part.
