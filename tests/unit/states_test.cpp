@@ -320,6 +320,22 @@ checkpoint 8
         EXPECT_THROW(parse_window(text, reader), Error) << text;
 }
 
+TEST_F(States, PowerDoesNotFailBeforeTheMark)
+{
+    const auto states = [&](const std::string &text) {
+        const trace::TraceReader reader = made(R"(
+store pmem0+0x40 8 = 1
+flush clflush pmem0+0x40
+checkpoint 0 ")" + text + R"("
+store pmem0+0x40 8 = 2
+flush clflush pmem0+0x40
+)");
+        return ids(reader, "all", {.window = parse_window("seq:0-", reader)});
+    };
+    EXPECT_EQ(states("mark"), (List{"aea-4-a", "aea-5-a"}));
+    EXPECT_EQ(states("another"), (List{"aea-1-a", "aea-4-a", "aea-5-a"}));
+}
+
 // A page copied by a loop is one item, or 64 lines of 8 units.
 TEST_F(States, Runs)
 {
