@@ -134,7 +134,8 @@ void add_test_arguments(CLI::App &verb, TestArguments &arguments)
     add_walk_arguments(verb, arguments.walk);
     verb.get_option("--strategy")
         ->each([&arguments](const std::string &) { arguments.strategy_given = true; })
-        ->default_str(fmt::format("{}; with a promise of durability on return, returns too", kDefaultTestStrategy));
+        ->default_str(fmt::format("{}; with a promise of durability on return, returns too",
+                                  kDefaultTestStrategy));
     verb.add_option("--oracle", arguments.oracles,
                     "Who judges, joined by commas; default: what the spec says")
         ->delimiter(',')
@@ -357,7 +358,7 @@ void print_report(const test::TestReport &report, const record::RunFiles &files)
     fmt::print("findings   {}\n", report.findings.size());
     for (const test::Finding &finding : report.findings) {
         fmt::print("  {} {} {}: {} ({})\n", finding.id, finding.severity, finding.verdict,
-                   terminal_text(finding.summary), finding.oracle);
+                   terminal_text(finding.title), finding.oracle);
         fmt::print("    {} image{}; {}\n", finding.images, finding.images == 1 ? "" : "s",
                    what_decides(finding));
         if (finding.severity == "warning")

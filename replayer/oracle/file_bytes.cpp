@@ -186,23 +186,24 @@ void FileBytes::add(const std::string &kind, std::uint64_t byte, std::uint64_t l
         wrong_.push_back({byte, byte + length, what});
 }
 
-// Where a byte that is wrong comes from.
-const char *FileBytes::origin_of(std::size_t block, std::size_t byte, char value) const
+// What the block was in states before and after the one that is compared with, nearest first.
+std::vector<FileBytes::Origin> FileBytes::origins_of(std::size_t block) const
 {
-    const auto had = [&](std::size_t state) {
+    std::vector<Origin> origins;
+    const auto add = [&](std::size_t state, const char *what) {
         const TreeEntry *version = history_.tree_at(state).by_inode(inode_);
-        const Block *bytes = version && block * kTreeBlock + byte < version->size
-                                 ? history_.block(hash_at(*version, block))
-                                 : nullptr;
-        return bytes && (*bytes)[byte] == value;
+        const Block *bytes = version ? history_.block(hash_at(*version, block)) : nullptr;
+        const bool known = std::any_of(origins.begin(), origins.end(), [&](const Origin &each) {
+            return each.bytes == bytes && each.size >= version->size;
+        });
+        if (bytes && !known)
+            origins.push_back({bytes, version->size, what});
     };
     for (std::size_t i = compared_.state; i-- > 0;)
-        if (had(i))
-            return "old";
+        add(i, "old");
     for (std::size_t i = compared_.state + 1; i < history_.states.size(); ++i)
-        if (had(i))
-            return i <= compared_.window.begun ? "new" : "of a later write";
-    return value == 0 ? "zeros" : "neither old nor new";
+        add(i, i <= compared_.window.begun ? "new" : "of a later write");
+    return origins;
 }
 
 void FileBytes::compare_single_bytes(std::size_t block, const Block &bytes,
@@ -212,6 +213,15 @@ void FileBytes::compare_single_bytes(std::size_t block, const Block &bytes,
 {
     const std::uint64_t first = std::uint64_t(block) * kTreeBlock;
     const std::uint64_t end = std::min<std::uint64_t>(kTreeBlock, found_.size - first);
+    std::optional<std::vector<Origin>> origins; // where bytes that are wrong come from
+    const auto origin_of = [&](std::size_t byte) {
+        if (!origins)
+            origins = origins_of(block);
+        for (const Origin &each : *origins)
+            if (first + byte < each.size && (*each.bytes)[byte] == bytes[byte])
+                return each.what;
+        return bytes[byte] == 0 ? "zeros" : "neither old nor new";
+    };
     for (std::size_t i = 0; i < end && wrong_.size() < kWrongLimit; ++i) {
         const char byte = bytes[i];
         std::size_t durable = 0;
@@ -227,10 +237,7 @@ void FileBytes::compare_single_bytes(std::size_t block, const Block &bytes,
                     !too_short(versions[version], versions, first + i);
         }
         if (!legal)
-            add(byte == 0   ? "zeros"
-                : was_there ? "bytes"
-                            : "garbage",
-                first + i, 1, origin_of(block, i, byte));
+            add(byte == 0 ? "zeros" : was_there ? "bytes" : "garbage", first + i, 1, origin_of(i));
     }
 }
 

@@ -46,6 +46,11 @@ private:
         std::size_t oldest = 0;
         std::size_t newest = 0;
     };
+    struct Origin {
+        const Block *bytes = nullptr;
+        std::uint64_t size = 0; // of the file
+        const char *what = "";
+    };
     struct Wrong {
         std::uint64_t from = 0;
         std::uint64_t to = 0; // before this one
@@ -77,7 +82,7 @@ private:
                               const std::vector<Version> &versions,
                               const std::vector<const Block *> &sources,
                               const std::vector<SyncedPart> &synced);
-    const char *origin_of(std::size_t block, std::size_t byte, char value) const;
+    std::vector<Origin> origins_of(std::size_t block) const;
     void add(const std::string &kind, std::uint64_t byte, std::uint64_t length, const char *what);
     std::size_t changed_since() const;
     std::string words() const;

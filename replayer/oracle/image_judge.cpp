@@ -9,10 +9,12 @@
 #include "replayer/guest/pm_file.h"
 #include "replayer/guest/scratch.h"
 #include "replayer/oracle/host_oracle.h"
+#include "replayer/oracle/log_context.h"
 #include "replayer/oracle/log_watch.h"
 #include "replayer/oracle/lost_guest.h"
 #include "replayer/oracle/masks.h"
 #include "replayer/oracle/oracle_choice.h"
+#include "replayer/oracle/tree_evidence.h"
 #include "replayer/oracle/usable_evidence.h"
 
 namespace fencepost::oracle {
@@ -33,15 +35,6 @@ const agent::StepResult *failed_step(const JudgeReply &reply, JudgeStep step)
         if (result.step == step && result.error_number != 0)
             return &result;
     return nullptr;
-}
-
-nlohmann::json problem_list(const std::vector<TreeProblem> &problems)
-{
-    nlohmann::json list = nlohmann::json::array();
-    for (const TreeProblem &problem : problems)
-        list.push_back(
-            {{"kind", problem.kind}, {"path", problem.path}, {"detail", problem.detail}});
-    return list;
 }
 
 class ImageJudge : public Judge {
@@ -203,6 +196,8 @@ Judgement ImageJudge::judge(const Subject &subject)
         if (choice_.usable && removes_apart() && judgement.verdict == Verdict::pass)
             remove_everything(subject, judgement);
     }
+    if (request_.dump && is_failure(judgement.verdict))
+        judgement.tree = tree_json(reply->tree);
     return judgement;
 }
 
@@ -285,8 +280,12 @@ void ImageJudge::judge_log(const Subject &subject, Judgement &judgement) const
     const auto add = [&](const LogAlarm &alarm) {
         // What a kernel printed once it may not print again.
         judgement.guest_spent = true;
-        add_evidence(judgement,
-                     {"mount", Verdict::inconsistent, alarm.summary, {{"line", alarm.line}}});
+        add_evidence(judgement, {"mount",
+                                 Verdict::inconsistent,
+                                 alarm.summary,
+                                 {{"line", alarm.line},
+                                  {"neighbours", neighbours_of(judgement.kernel_log, alarm.line)}},
+                                 alarm.line});
     };
     MaskedLines told;
     for (const LogAlarm &alarm : find_alarms(judgement.kernel_log))
@@ -409,23 +408,9 @@ void ImageJudge::judge_trees(const Subject &subject, const JudgeReply &reply,
             judge_tree(reply.tree, oracle.legal.history(), window, oracle.promise.promise);
         if (verdict.legal && !verdict.undecided)
             continue;
-        Evidence evidence;
-        evidence.oracle = oracle.name;
-        evidence.details = {{"returned", oracle.legal.operation_of(window.returned)},
-                            {"begun", oracle.legal.operation_of(window.begun)},
-                            {"durable", oracle.legal.operation_of(verdict.first_state)},
-                            {"nearest", oracle.legal.operation_of(verdict.nearest)},
-                            {"states", {verdict.first_state, verdict.last_state}},
-                            {"problems", problem_list(verdict.problems)}};
-        if (!verdict.legal) {
-            const TreeProblem &first = verdict.problems.front();
-            evidence.verdict = Verdict::inconsistent;
-            evidence.summary = fmt::format("{}: {}", first.kind, first.path);
-        } else {
-            evidence.verdict = Verdict::infra_error;
-            evidence.summary = "the tree is too large to be compared byte by byte";
-        }
-        object(subject, std::move(evidence), judgement);
+        object(subject, tree_evidence(oracle.name, verdict, reply.tree, oracle.legal, window,
+                                      oracle.promise),
+               judgement);
     }
 }
 

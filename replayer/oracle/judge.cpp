@@ -58,6 +58,11 @@ const Evidence &deciding_evidence(const Judgement &judgement)
     return *found;
 }
 
+const std::string &title_of(const Evidence &evidence)
+{
+    return evidence.title.empty() ? evidence.summary : evidence.title;
+}
+
 bool same_failure(const Evidence &a, const Evidence &b)
 {
     return a.oracle == b.oracle && a.verdict == b.verdict && a.summary == b.summary;

@@ -38,14 +38,20 @@ struct Evidence {
     // One line that is the same whenever the same thing is wrong: no addresses, times or counts.
     std::string summary;
     nlohmann::json details;
+    // For people: operation, object, what is wrong. Of this image, so it may hold what `summary`
+    // may not. Empty: the summary says it all.
+    std::string title = {};
 };
+
+const std::string &title_of(const Evidence &evidence);
 
 struct Judgement {
     Verdict verdict = Verdict::pass;
-    std::vector<Evidence> evidence;          // of the oracles that did not pass
-    std::string kernel_log;                  // from the start of this image's test
-    double guest_seconds = 0;                // in requests to the guest
-    double oracle_seconds = 0;               // in programs on the host
+    std::vector<Evidence> evidence; // of the oracles that did not pass
+    std::string kernel_log;         // from the start of this image's test
+    nlohmann::json tree = {};       // as it was recovered; null: of a pass, or not asked for
+    double guest_seconds = 0;       // in requests to the guest
+    double oracle_seconds = 0;      // in programs on the host
     std::vector<std::string> not_tried = {}; // by `usable`, and why
     unsigned masked = 0; // objections that were left out, because healthy images get them too
     // Not fit for another image: it crashed, complained, failed a mount or keeps one.

@@ -2,6 +2,8 @@
 // See log_watch.h.
 #include "replayer/oracle/log_watch.h"
 
+#include "replayer/oracle/log_context.h"
+
 #include <algorithm>
 #include <array>
 
@@ -90,7 +92,8 @@ std::vector<LogAlarm> find_alarms(std::string_view log)
         if (!alarm)
             continue;
         // "WARNING: CPU: 0 PID: 57 at file:line function" has all that is wanted but the numbers.
-        alarms.push_back({*alarm, std::string(record.text), without_numbers(record.text)});
+        const std::string whole = with_next_line(record.text, log);
+        alarms.push_back({*alarm, whole, without_numbers(whole)});
         if (*alarm == Alarm::crash)
             alarms.back().summary = guest::find_kernel_crash(rest)->title;
     }

@@ -71,6 +71,7 @@ json to_json(const Finding &finding)
             {"severity", finding.severity},
             {"verdict", finding.verdict},
             {"oracle", finding.oracle},
+            {"title", finding.title},
             {"summary", finding.summary},
             {"decides", to_string(finding.decides)},
             {"absent", store(finding.absent)},
@@ -93,10 +94,15 @@ void write_finding(const fs::path &findings, const trace::TraceReader &reader,
     fs::remove(directory / "summary.json", error); // of an image that showed it before
     image::write_delta(directory / "image.delta", delta_of(reader, finding.state));
     write_file(directory / "console.log", judgement.kernel_log);
+    if (!judgement.tree.is_null())
+        write_file(directory / "tree.json", judgement.tree.dump(2, ' ', false, kReplace) + "\n");
+    else
+        fs::remove(directory / "tree.json", error);
     json evidence = json::array();
     for (const oracle::Evidence &each : judgement.evidence)
         evidence.push_back({{"oracle", each.oracle},
                             {"verdict", to_string(each.verdict)},
+                            {"title", title_of(each)},
                             {"summary", each.summary},
                             {"details", each.details}});
     json summary = to_json(finding);

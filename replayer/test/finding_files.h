@@ -19,7 +19,8 @@ struct FindingStacks {
     std::vector<std::string> last;
 };
 
-// summary.json, console.log and image.delta, of the image that shows the finding.
+// summary.json, console.log, tree.json (what was recovered, where it was looked at) and
+// image.delta, of the image that shows the finding.
 void write_finding(const std::filesystem::path &findings, const trace::TraceReader &reader,
                    const Finding &finding, const oracle::Judgement &judgement,
                    const FindingStacks &stacks);

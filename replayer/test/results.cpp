@@ -91,7 +91,7 @@ Results::Results(const std::filesystem::path &path, const ResultsSubject &subjec
         "finding = nullif(?7, ''), judge_seconds = ?8 / 1e6, harness_seconds = ?9 / 1e6, "
         "restore_seconds = ?10 / 1e6, oracle_seconds = ?11 / 1e6, probes = ?12, "
         "probe_seconds = ?13 / 1e6, masked = ?14 WHERE number = ?1");
-    evidence_.emplace(database_.get(), "INSERT INTO evidence VALUES (?, ?, ?, ?, ?)");
+    evidence_.emplace(database_.get(), "INSERT INTO evidence VALUES (?, ?, ?, ?, ?, ?)");
 }
 
 void Results::prepare(const ResultsSubject &subject)
@@ -232,6 +232,7 @@ void Results::put_outcome(const guest::Outcome &outcome, std::string_view findin
             .bind(3, std::string_view(to_string(each.verdict)))
             .bind(4, std::string_view(each.summary))
             .bind(5, std::string_view(details))
+            .bind(6, std::string_view(title_of(each)))
             .run();
     }
 }
@@ -322,7 +323,10 @@ std::vector<Finding> Results::findings()
                    "SELECT id, severity, verdict, oracle, summary, decides, image, state, images, "
                    "absent_site, absent_name, absent_operation, present_site, present_name, "
                    "present_operation, last_site, last_name, last_operation, absent_sites, "
-                   "present_sites FROM finding ORDER BY image");
+                   "present_sites, "
+                   "(SELECT title FROM evidence WHERE evidence.image = finding.image AND "
+                   "evidence.oracle = finding.oracle AND evidence.summary = finding.summary) "
+                   "FROM finding ORDER BY image");
     const auto store = [&](int column) -> std::optional<FindingStore> {
         if (rows.is_null(column))
             return std::nullopt;
@@ -345,6 +349,7 @@ std::vector<Finding> Results::findings()
                          .state = std::string(rows.text(7)),
                          .images = rows.number(8)});
         Finding &finding = found.back();
+        finding.title = rows.is_null(20) ? finding.summary : std::string(rows.text(20));
         if (finding.absent_sites.empty())
             finding.absent.reset();
         if (finding.present_sites.empty())

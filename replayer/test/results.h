@@ -64,6 +64,7 @@ struct Finding {
     std::string verdict = {};
     std::string oracle = {};
     std::string summary = {};
+    std::string title = {}; // of the image that shows it
     Decides decides = Decides::unknown;
     // The stores that decide; of several sites: nothing, and `_sites` has them. With `order` at
     // least one of the two is the same for all images.

@@ -74,7 +74,8 @@ CREATE TABLE evidence (
     oracle TEXT NOT NULL,       -- "guest": the guest was lost; "harness": our own doubt
     verdict TEXT NOT NULL,      -- of this oracle
     summary TEXT NOT NULL,      -- the same whenever the same thing is wrong
-    details TEXT NOT NULL       -- JSON
+    details TEXT NOT NULL,      -- JSON
+    title TEXT NOT NULL         -- for people: operation, object and what is wrong, of this image
 );
 
 -- Failing images with the same evidence of which the same site decides.

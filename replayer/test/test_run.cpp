@@ -292,6 +292,7 @@ std::string TestWalk::file_finding(const guest::Outcome &outcome, const Pending 
         finding.present = describe(*outcome.explanation.decided->present, stacks.present);
     finding.last = describe(pending.last_store, stacks.last);
     finding.severity = bugs_.contains(finding.id) ? "bug" : "warning";
+    finding.title = title_of(deciding_evidence(outcome.judgement));
     finding.image = outcome.image;
     finding.state = pending.state;
     write_finding(run_.findings(), reader_, finding, outcome.judgement, stacks);

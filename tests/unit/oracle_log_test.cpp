@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What the kernel log is watched for: lines as kernels wrote them, and lines that must not alarm.
+#include "replayer/oracle/log_context.h"
 #include "replayer/oracle/masks.h"
 
 #include <cerrno>
@@ -152,6 +153,24 @@ TEST(Masks, AreWhatOraclesSaidAndNothingElse)
     EXPECT_FALSE(
         masks.covers(Evidence{"program", Verdict::inconsistent, "ended with status 1", {}}))
         << "a checker that always fails would pass everything";
+}
+
+TEST(LogWatch, ALineThatSaysNothingAloneTakesTheNextOne)
+{
+    EXPECT_EQ(alarm("2,1,1,-;nova error: \n4,2,1,-;inode 7 has no log\n6,3,1,-;unrelated\n"),
+              "error: nova error: inode # has no log");
+    EXPECT_EQ(alarm("2,1,1,-;nova error: no log\n4,2,1,-;unrelated\n"),
+              "error: nova error: no log");
+    EXPECT_EQ(alarm("2,1,1,-;nova error: \n"), "error: nova error: ") << "there is no next one";
+}
+
+TEST(LogWatch, NeighboursOfALine)
+{
+    const std::string log = "6,1,1,-;a\n6,2,1,-;b\n6,3,1,-;c\n2,4,1,-;nova error: \n4,5,1,-;bad 1\n"
+                            "6,6,1,-;e\n6,7,1,-;f\n6,8,1,-;g\n6,9,1,-;h\n6,10,1,-;i\n";
+    EXPECT_EQ(neighbours_of(log, "nova error: bad 1"),
+              (std::vector<std::string>{"b", "c", "nova error: ", "bad 1", "e", "f", "g", "h"}));
+    EXPECT_TRUE(neighbours_of(log, "nova error: bad 2").empty());
 }
 
 TEST(LogWatch, NumbersGoAndWordsStay)
