@@ -12,7 +12,7 @@
 namespace fencepost::agent {
 
 // Of what observations say and how they are written: those of another version are not read.
-inline constexpr int kObservationsVersion = 2;
+inline constexpr int kObservationsVersion = 3;
 inline constexpr std::size_t kObservationsLimit = 24 << 20; // bytes; what fits into the mailbox
 
 enum class Moment : std::uint8_t {

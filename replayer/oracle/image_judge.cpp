@@ -14,6 +14,7 @@
 #include "replayer/oracle/lost_guest.h"
 #include "replayer/oracle/masks.h"
 #include "replayer/oracle/oracle_choice.h"
+#include "replayer/oracle/progress.h"
 #include "replayer/oracle/tree_evidence.h"
 #include "replayer/oracle/usable_evidence.h"
 
@@ -53,6 +54,7 @@ public:
 
 private:
     void ask_programs(Phase phase, const Subject &subject, Judgement &judgement) const;
+    void tell_progress(const Subject &subject, JudgeRequest &request) const;
     std::optional<JudgeReply> ask_guest(const JudgeRequest &request, const Subject &subject,
                                         Judgement &judgement) const;
     void judge_mount(const JudgeReply &reply, Judgement &judgement) const;
@@ -87,6 +89,7 @@ private:
     JudgeRequest request_;
     Masks masks_;
     HealthySpace healthy_space_;
+    std::optional<ProgressTable> progress_; // nothing: the recovery command does not ask
     std::size_t pm_device_ = 0;
     guest::ScratchDirectory scratch_;
 };
@@ -111,6 +114,8 @@ ImageJudge::ImageJudge(const JudgeSettings &settings)
         request_.command = settings.inputs.workload.steps.at(settings.inputs.workload_step).command;
         request_.command.argv = settings.inputs.test.recovery;
         request_.command.directory = choice_.mount ? choice_.mount->target : "/";
+        if (wants_progress(settings.inputs))
+            progress_.emplace(trace::TraceReader(settings.run.trace()));
     }
 }
 
@@ -137,6 +142,8 @@ std::uint64_t ImageJudge::expectation(std::uint64_t crash_seq) const
         result = result * 0x9e3779b97f4a7c15u +
                  (std::uint64_t(window.returned) << 32 | window.begun) + 1;
     }
+    if (progress_)
+        result = result * 0x9e3779b97f4a7c15u + progress_->number_at(crash_seq) + 1;
     return result;
 }
 
@@ -218,6 +225,15 @@ void ImageJudge::ask_programs(Phase phase, const Subject &subject, Judgement &ju
     judgement.oracle_seconds += watch.seconds();
 }
 
+void ImageJudge::tell_progress(const Subject &subject, JudgeRequest &request) const
+{
+    if (!choice_.program)
+        return;
+    for (std::string &each : recovery_environment(
+             progress_ ? &progress_->at(subject.crash_seq) : nullptr, subject.crashed))
+        request.command.environment.push_back(std::move(each));
+}
+
 // Nothing: the kernel crashed, and `judgement` says so. A crash need not end the guest, so it is
 // told here and not left to the caller. The server's death is the image's doing too: an oops kills
 // the process whose system call it is in.
@@ -229,6 +245,7 @@ std::optional<JudgeReply> ImageJudge::ask_guest(const JudgeRequest &asked, const
         subject.guest.set_judged_records(guest::last_sequence(subject.guest.log().kernel_log()));
     JudgeRequest request = asked;
     request.command.time_limit_ms = static_cast<std::uint32_t>(time_limit(subject).count());
+    tell_progress(subject, request);
     const auto tell = [&](const Error &why) {
         Judgement lost = judge_lost(subject.guest, why);
         if (lost.verdict == Verdict::infra_error) {

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "base/files.h"
-#include "guest-images/agent/observed_calls.h"
+#include "replayer/oracle/traced_calls.h"
 #include "trace/reader.h"
 
 namespace fencepost::oracle {
@@ -67,7 +67,7 @@ bool is_parallel(const agent::JobStep &step)
                        [](const agent::OpsPhase &phase) { return phase.threads.size() > 1; });
 }
 
-// Script commands and ops: the markers carry the number that the observations carry.
+// Ops and commands of scripts: the markers carry the number that the observations carry.
 std::vector<TracedOperation> marked_operations(const trace::TraceReader &reader,
                                                const History &history)
 {
@@ -96,54 +96,24 @@ std::vector<TracedOperation> marked_operations(const trace::TraceReader &reader,
     return operations;
 }
 
-bool returns_a_number(std::int32_t call)
+// A script's commands, or its system calls where the trace has them: the promise of a file system
+// is about those. If they differ from run to run (processes that run at the same time), until a
+// command has ended any state since its begin will do.
+std::vector<TracedOperation>
+script_operations(const trace::TraceReader &reader, const History &history, bool has_calls,
+                  const std::function<void(const std::string &line)> &progress)
 {
-    return call == SYS_open || call == SYS_openat || call == SYS_creat || call == SYS_mmap;
-}
-
-// Programs: the calls of the observed run are those of the trace, in the same order.
-std::vector<TracedOperation> system_calls(const trace::TraceReader &reader, const History &history)
-{
-    std::map<std::uint32_t, std::size_t> states;
-    for (std::size_t i = 0; i < history.states.size(); ++i)
-        if (history.states[i].call_ordinal != 0)
-            states[history.states[i].call_ordinal] = i;
-    std::vector<TracedOperation> operations;
-    std::map<std::uint64_t, std::uint64_t> entered; // by process
-    std::uint32_t ordinal = 0;
-    bool started =
-        false; // what the agent's child does before it becomes the program is not the program's
-    reader.for_each_marker([&](const trace::MarkerRow &row) {
-        started = started || row.kind == trace::MarkerKind::process_start;
-        if (!started)
-            return;
-        if (row.kind == trace::MarkerKind::syscall_enter)
-            entered[row.marker.process] = row.seq;
-        if (row.kind != trace::MarkerKind::syscall_exit ||
-            !agent::find_observed_call(static_cast<long>(row.marker.number)))
-            return;
-        const auto found = states.find(++ordinal);
-        if (found == states.end())
-            return;
-        const State &state = history.states[found->second];
-        // Numbers of descriptors and addresses of maps say nothing.
-        const bool same = state.call == static_cast<std::int32_t>(row.marker.number) &&
-                          (returns_a_number(state.call) ? row.marker.result >= 0
-                                                        : state.result == row.marker.result);
-        if (!same)
-            throw NoLegalStates(fmt::format(
-                "the program does not make the same system calls each time: call {} is number "
-                "{} with result {} in the recording, and {} with {} when it was observed",
-                ordinal, row.marker.number, row.marker.result, state.call, state.result));
-        operations.push_back({entered[row.marker.process], row.seq, found->second,
-                              row.marker.text.empty()
-                                  ? fmt::format("system call {}", row.marker.number)
-                                  : row.marker.text});
-    });
-    if (!states.empty() && states.rbegin()->first > ordinal)
-        throw NoLegalStates(
-            "the recording has fewer system calls than the workload makes when it is observed");
-    return operations;
+    std::string why = "its system calls were not recorded";
+    if (has_calls) {
+        try {
+            return traced_calls(reader, history, true);
+        } catch (const NoLegalStates &none) {
+            why = none.what();
+        }
+    }
+    if (progress)
+        progress(fmt::format("the script is judged by whole commands: {}", why));
+    return marked_operations(reader, history);
 }
 
 } // namespace
@@ -185,9 +155,11 @@ LegalStates find_legal_states(const record::RunFiles &run, const record::RecordI
     const History again = make_history(observe(run, inputs, cache, name, digest, 1, progress));
     if (const std::string why = mask_differences(history, again); !why.empty())
         throw NoLegalStates(why);
-    const bool marked = workload.kind == agent::StepKind::ops || !workload.operations.empty();
     std::vector<TracedOperation> operations =
-        marked ? marked_operations(reader, history) : system_calls(reader, history);
+        workload.kind == agent::StepKind::ops ? marked_operations(reader, history)
+        : !workload.operations.empty()
+            ? script_operations(reader, history, workload.system_calls, progress)
+            : traced_calls(reader, history, false);
     return LegalStates(std::move(history), std::move(operations));
 }
 

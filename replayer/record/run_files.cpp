@@ -40,6 +40,11 @@ std::vector<SourceText> texts_from_json(const json &list)
     return texts;
 }
 
+std::optional<bool> flag_from_json(const json &flag)
+{
+    return flag.is_null() ? std::nullopt : std::optional(flag.get<bool>());
+}
+
 // Checked here: a run directory may be anybody's.
 run::PromiseSpec promise_from_json(const json &promise)
 {
@@ -74,6 +79,9 @@ void save_inputs(const RunFiles &files, const RecordInputs &inputs)
                              {"promise",
                               {{"preset", inputs.test.promise.preset}, {"fields", inputs.test.promise.fields}}},
                              {"recovery", inputs.test.recovery},
+                             {"recovery_progress", inputs.test.recovery_progress
+                                                       ? json(*inputs.test.recovery_progress)
+                                                       : json(nullptr)},
                              {"other_file_system", inputs.test.other_file_system},
                              {"time_limit", inputs.test.time_limit}}},
                            {"analyze",
@@ -100,7 +108,7 @@ RecordInputs load_inputs(const RunFiles &files)
         inputs.stacks = document.at("stacks");
         const json &test = document.at("test");
         inputs.test = {test.at("oracles"), promise_from_json(test.at("promise")), test.at("recovery"),
-                       test.at("other_file_system"), test.at("time_limit")};
+                       flag_from_json(test.at("recovery_progress")), test.at("other_file_system"), test.at("time_limit")};
         inputs.analyze = analyze_from_json(document.at("analyze"));
         inputs.spec = read_file(files.spec());
         if (!agent::decode_job(read_file(files.setup_job()), inputs.setup) ||

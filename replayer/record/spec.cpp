@@ -25,7 +25,7 @@ const std::vector<std::string> kSetupFields = {"script", "file"};
 const std::vector<std::string> kWorkloadFields = {"kind", "text", "file", "command", "directory", "environment",
                                                   "system_calls", "unmount", "time_limit", "host_time_limit"};
 const std::vector<std::string> kCopyFields = {"from", "to"};
-const std::vector<std::string> kTestFields = {"oracles", "promise", "semantics", "recovery", "other_file_system", "time_limit"};
+const std::vector<std::string> kTestFields = {"oracles", "promise", "semantics", "recovery", "recovery_progress", "other_file_system", "time_limit"};
 const std::vector<std::string> kAnalyzeFields = {"transactions", "order", "suppressions"};
 
 constexpr std::uintmax_t kFileLimit = 30ull << 20; // what fits into a guest's mailbox with room to spare
@@ -338,7 +338,7 @@ void SpecParser::read_workload(const TableReader &root)
     if (const auto text = reader->text("directory"))
         workload.directory = guest_path(*reader, "directory", *text);
     workload.environment = reader->assignments("environment").value_or(std::vector<std::string>());
-    workload.system_calls = reader->flag("system_calls").value_or(workload.kind == WorkloadKind::program);
+    workload.system_calls = reader->flag("system_calls").value_or(workload.kind == WorkloadKind::program || workload.kind == WorkloadKind::script);
     workload.unmount = reader->flag("unmount").value_or(false);
     if (workload.unmount && !spec_.file_system)
         reader->refuse("unmount", "there is no [file_system] to unmount");
@@ -371,6 +371,9 @@ void SpecParser::read_test(const TableReader &root)
     test.recovery = reader->texts("recovery").value_or(std::vector<std::string>());
     if (reader->has("recovery") && (test.recovery.empty() || test.recovery.front().empty()))
         reader->refuse("recovery", "test.recovery is a program and its arguments");
+    test.recovery_progress = reader->flag("recovery_progress");
+    if (test.recovery_progress && test.recovery.empty())
+        reader->refuse("recovery_progress", "test.recovery_progress is about test.recovery, and there is none");
     test.other_file_system = reader->text("other_file_system").value_or("");
     if (reader->has("other_file_system") && test.other_file_system != "ext4" && test.other_file_system != "xfs")
         reader->refuse("other_file_system", "test.other_file_system is \"ext4\" or \"xfs\"");

@@ -73,6 +73,8 @@ struct TestSpec {
     std::vector<std::string> oracles = {};  // empty: those that suit the file system
     run::PromiseSpec promise = {};          // of the file system; empty: its default
     std::vector<std::string> recovery = {}; // a command in the guest, for the oracle `program`
+    // The command is told how far the workload was; nothing: if it looks as if it wanted to know.
+    std::optional<bool> recovery_progress = {};
     std::string other_file_system = {};     // for the oracle `differential`
     std::uint32_t time_limit = 60;          // seconds that a guest has for one image
 

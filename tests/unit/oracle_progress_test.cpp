@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// How far a workload was: what a recovery command is told, and which system calls are operations.
+#include "replayer/oracle/progress.h"
+
+#include <gtest/gtest.h>
+#include <sys/syscall.h>
+
+#include "base/files.h"
+#include "replayer/oracle/traced_calls.h"
+#include "tests/golden/trace_text.h"
+#include "tests/unit/made_trees.h"
+
+namespace fencepost::oracle {
+namespace {
+
+class ProgressTest : public testing::Test {
+protected:
+    const trace::TraceReader &read(const std::string &text)
+    {
+        golden::write_trace(text, directory_.path() / "trace.db");
+        reader_ = std::make_unique<trace::TraceReader>(directory_.path() / "trace.db");
+        return *reader_;
+    }
+    static std::string told(const ProgressTable &table, std::uint64_t seq)
+    {
+        std::string text;
+        for (const std::string &each : recovery_environment(&table.at(seq), true))
+            text += (text.empty() ? "" : ";") + each.substr(std::string("FENCEPOST_").size());
+        return text;
+    }
+
+    TemporaryDirectory directory_{"/tmp", "fp-progress-"};
+    std::unique_ptr<trace::TraceReader> reader_;
+};
+
+TEST_F(ProgressTest, OperationsThatReturnedAndThoseInProgress)
+{
+    const ProgressTable table(read("op_begin 1 \"write a\"\n"
+                                   "op_end 1\n"
+                                   "checkpoint 7 \"half\"\n"
+                                   "op_begin 2 \"sync\"\n"
+                                   "op_begin 3 \"rename a b\"\n"
+                                   "op_end 2\n"));
+    const std::string nothing = "CRASHED=1;RETURNED=;RETURNED_TEXT=;IN_PROGRESS=;IN_PROGRESS_TEXT=;"
+                                "CHECKPOINT=;CHECKPOINT_TEXT=";
+    EXPECT_EQ(told(table, 0), nothing) << "its begin did not happen";
+    EXPECT_EQ(told(table, 1), "CRASHED=1;RETURNED=;RETURNED_TEXT=;IN_PROGRESS=1;IN_PROGRESS_TEXT="
+                              "write a;CHECKPOINT=;CHECKPOINT_TEXT=");
+    EXPECT_EQ(told(table, 2), "CRASHED=1;RETURNED=1;RETURNED_TEXT=write a;IN_PROGRESS=;IN_PROGRESS_"
+                              "TEXT=;CHECKPOINT=;CHECKPOINT_TEXT=");
+    EXPECT_EQ(told(table, 5),
+              "CRASHED=1;RETURNED=1;RETURNED_TEXT=write a;IN_PROGRESS=2 3;IN_PROGRESS_TEXT=sync\n"
+              "rename a b;CHECKPOINT=7;CHECKPOINT_TEXT=half");
+    EXPECT_EQ(told(table, UINT64_MAX),
+              "CRASHED=1;RETURNED=2;RETURNED_TEXT=sync;IN_PROGRESS=3;IN_PROGRESS_TEXT=rename a b;"
+              "CHECKPOINT=7;CHECKPOINT_TEXT=half");
+    EXPECT_EQ(table.number_at(3), table.number_at(3));
+    EXPECT_NE(table.number_at(2), table.number_at(3)) << "the checkpoint is passed";
+}
+
+TEST_F(ProgressTest, OfAProgramWithoutMarkersItsSystemCalls)
+{
+    const ProgressTable table(read("syscall_enter 83 \"early\" in 0x1000\n"
+                                   "process_start \"/bin/p\" in 0x2000\n"
+                                   "syscall_enter 83 \"d\" in 0x2000\n"
+                                   "syscall_exit 83 = 0 in 0x2000\n"
+                                   "syscall_enter 39 in 0x2000\n"
+                                   "syscall_exit 39 = 5 in 0x2000\n"));
+    EXPECT_EQ(table.at(2).returned.has_value(), false);
+    ASSERT_EQ(table.at(3).in_progress.size(), 1u);
+    EXPECT_EQ(table.at(3).in_progress[0].text, "mkdir d");
+    EXPECT_EQ(table.at(3).in_progress[0].number, 1);
+    EXPECT_EQ(table.at(UINT64_MAX).returned->text, "mkdir d") << "getpid changes nothing";
+}
+
+TEST_F(ProgressTest, ACommandThatDoesNotAskIsNotTold)
+{
+    EXPECT_EQ(recovery_environment(nullptr, false),
+              std::vector<std::string>{"FENCEPOST_CRASHED=0"});
+    record::RecordInputs inputs;
+    EXPECT_FALSE(wants_progress(inputs));
+    inputs.test.recovery = {"/bin/check", "--all"};
+    EXPECT_FALSE(wants_progress(inputs));
+    inputs.workload.files.push_back({"/bin/check", 0755, "x getenv FENCEPOST_RETURNED x"});
+    EXPECT_TRUE(wants_progress(inputs)) << "a program with that text";
+    inputs.test.recovery_progress = false;
+    EXPECT_FALSE(wants_progress(inputs));
+    inputs.workload.files.clear();
+    inputs.test.recovery_progress.reset();
+    inputs.test.recovery = {"/bin/sh", "-c", "test \"$FENCEPOST_CHECKPOINT\" = 1"};
+    EXPECT_TRUE(wants_progress(inputs));
+    inputs.test.recovery = {"/bin/sh", "-c", "exit $FENCEPOST_CRASHED"};
+    EXPECT_FALSE(wants_progress(inputs)) << "that is the same at every crash point";
+}
+
+// A script with one command that makes two calls, in two processes; the process that sets its
+// markers makes calls of its own.
+class ScriptCalls : public ProgressTest {
+protected:
+    ScriptCalls()
+    {
+        past_.then(root({directory("d", 20)})).then(root({directory("d", 20), file("f", 12, "")}));
+        past_.then(root({directory("d", 20), file("f", 12, "")}));
+        for (const std::size_t i : {1, 2}) {
+            State &state = past_.history.states[i];
+            state.moment = agent::Moment::system_call;
+            state.operation = 1;
+            state.call_ordinal = static_cast<std::uint32_t>(i + 1); // the first goes to the pipe
+            state.call = i == 1 ? SYS_mkdir : SYS_openat;
+        }
+        past_.history.states[3].operation = 1;
+    }
+
+    Past past_;
+    const std::string trace_ = "process_start \"/bin/sh\" in 0x2000\n"       // 0
+                               "syscall_enter 1 in 0x2000\n"                 // 1
+                               "syscall_enter 1 in 0x9000\n"                 // 2
+                               "syscall_exit 1 = 1 in 0x9000\n"              // 3
+                               "op_begin 1 \"mkdir d; touch f\" in 0x9000\n" // 4
+                               "syscall_exit 1 = 4 in 0x2000\n"              // 5
+                               "note \"fork\" (0x2000) in 0x3000\n"          // 6
+                               "syscall_enter 83 \"d\" in 0x3000\n"          // 7
+                               "syscall_exit 83 = 0 in 0x3000\n"             // 8
+                               "syscall_enter 257 \"f\" in 0x2000\n"         // 9
+                               "syscall_exit 257 = 7 in 0x2000\n"            // 10
+                               "op_end 1 = 0 in 0x9000\n";                   // 11
+};
+
+TEST_F(ScriptCalls, AreOperations)
+{
+    const LegalStates legal(past_.history, traced_calls(read(trace_), past_.history, true));
+    const auto window = [&](std::uint64_t seq) {
+        const Window found = legal.window(seq);
+        return std::pair(found.returned, found.begun);
+    };
+    EXPECT_EQ(window(7), std::pair(0ul, 0ul));
+    EXPECT_EQ(window(8), std::pair(0ul, 1ul)) << "mkdir is in progress, open has not begun";
+    EXPECT_EQ(window(9), std::pair(1ul, 1ul)) << "mkdir has returned, its command has not ended";
+    EXPECT_EQ(window(10), std::pair(1ul, 2ul));
+    EXPECT_EQ(window(11), std::pair(2ul, 2ul));
+    EXPECT_EQ(window(12), std::pair(3ul, 3ul));
+    EXPECT_EQ(legal.operation_of(1), "mkdir d (in: mkdir d; touch f)");
+    EXPECT_EQ(legal.operation_of(2), "openat f (in: mkdir d; touch f)");
+}
+
+TEST_F(ScriptCalls, ThatDifferFromThoseObservedAreRefused)
+{
+    past_.history.states[1].call = SYS_rmdir;
+    EXPECT_THROW(traced_calls(read(trace_), past_.history, true), NoLegalStates);
+    past_.history.states[1].call = SYS_mkdir;
+    past_.history.states[2].call_ordinal = 9;
+    EXPECT_THROW(traced_calls(read(trace_), past_.history, true), NoLegalStates);
+}
+
+} // namespace
+} // namespace fencepost::oracle
