@@ -20,6 +20,8 @@ public:
     int get() const { return number_; }
     explicit operator bool() const { return number_ >= 0; }
     void reset();
+    // The number, which the caller closes from now on.
+    int release() { return std::exchange(number_, -1); }
 
 private:
     int number_ = -1;

@@ -96,7 +96,7 @@ void require_free_bytes(const fs::path &directory, std::uint64_t bytes)
 void copy_sparse(const fs::path &from, const fs::path &to, std::uint64_t to_offset)
 {
     const Fd in = open_file(from, O_RDONLY);
-    const Fd out = open_file(to, O_WRONLY | O_CREAT);
+    const Fd out = open_file(to, O_WRONLY | O_CREAT | O_NOFOLLOW);
     struct stat status;
     if (fstat(in.get(), &status) < 0)
         fail_errno(fmt::format("cannot examine {}", from.string()));
@@ -157,12 +157,18 @@ FileLock FileLock::acquire(const fs::path &path)
 
 std::optional<FileLock> FileLock::try_acquire(const fs::path &path)
 {
-    Fd fd = open_file(path, O_RDWR | O_CREAT);
+    Fd fd = open_file(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK);
     if (flock(fd.get(), LOCK_EX | LOCK_NB) == 0)
         return FileLock(std::move(fd));
     if (errno == EWOULDBLOCK)
         return std::nullopt;
     fail_errno(fmt::format("cannot lock {}", path.string()));
+}
+
+bool FileLock::is_held(const fs::path &path)
+{
+    const Fd fd(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    return fd && flock(fd.get(), LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
 }
 
 } // namespace fencepost

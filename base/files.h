@@ -49,6 +49,8 @@ class FileLock {
 public:
     static FileLock acquire(const std::filesystem::path &path);
     static std::optional<FileLock> try_acquire(const std::filesystem::path &path);
+    // Whether some process holds it now. Makes nothing, and needs no permission to write.
+    static bool is_held(const std::filesystem::path &path);
 
 private:
     explicit FileLock(Fd fd) : fd_(std::move(fd)) {}
