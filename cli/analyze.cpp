@@ -38,6 +38,7 @@ struct AnalyzeOptions {
     std::string write_baseline;
     std::string fail_on = "bug";
     std::string sarif;
+    bool force = false;
     bool list_rules = false;
     bool show_known_code = false;
 };
@@ -117,7 +118,7 @@ void list_rules(const Context &context)
         print_json(list);
 }
 
-void write_sarif(const std::string &file, const findings::RuleReport &report)
+void write_sarif(const std::string &file, Overwrite overwrite, const findings::RuleReport &report)
 {
     std::vector<findings::RuleDescription> descriptions;
     for (const rules::RuleInfo *rule : rules::all_rules())
@@ -127,8 +128,9 @@ void write_sarif(const std::string &file, const findings::RuleReport &report)
     if (file == "-")
         print_json(document);
     else
-        write_file(file,
-                   document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+        write_output(file,
+                     document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n",
+                     overwrite);
 }
 
 // Transactions, order rules and suppressions: those of the run's spec, and more by options.
@@ -211,13 +213,17 @@ void run_analyze(const AnalyzeOptions &options, Context &context)
     if (options.sarif == "-" && context.settings.json)
         fail(ErrorKind::usage, "--json and --sarif - both want stdout");
     const std::vector<findings::Severity> fatal = severities_of(options.fail_on);
+    const Overwrite overwrite = options.force ? Overwrite::yes : Overwrite::no;
+    for (const std::string &file : {options.sarif, options.write_baseline})
+        if (!file.empty() && file != "-") // before a long trace is read
+            check_output(file, overwrite);
     findings::RuleReport report = apply_rules(trace_of(options.run), options);
     if (!options.baseline.empty())
         rules::apply_baseline(options.baseline, report);
     if (!options.write_baseline.empty())
-        rules::write_baseline(options.write_baseline, report);
+        rules::write_baseline(options.write_baseline, report, overwrite);
     if (!options.sarif.empty())
-        write_sarif(options.sarif, report);
+        write_sarif(options.sarif, overwrite, report);
     if (context.settings.json)
         print_json(to_json(report));
     else if (options.sarif != "-")
@@ -280,6 +286,8 @@ void add_analyze(CLI::App &app, Context &context)
         ->capture_default_str();
     verb->add_option("--sarif", options->sarif,
                      "Also writes the findings as SARIF 2.1.0; - is stdout");
+    verb->add_flag("--force", options->force,
+                   "--sarif and --write-baseline may replace a file that is there");
     verb->add_flag("--show-known-code", options->show_known_code,
                    "Also findings in code of others that were looked at and are right as they are");
     verb->add_flag("--list-rules", options->list_rules, "Lists the rules");

@@ -84,7 +84,7 @@ Json operations_to_json(const Summary &summary)
             {"first", std::move(list)}};
 }
 
-Json to_json(const Summary &summary)
+Json to_json(const Summary &summary, bool interrupted)
 {
     Json quality = Json::array();
     for (const DataQuality &counter : summary.quality)
@@ -96,6 +96,7 @@ Json to_json(const Summary &summary)
     for (const auto &kind : summary.events)
         events[kind.first] = kind.second;
     return {{"state", name_of(summary.recording.state)},
+            {"interrupted", interrupted},
             {"outcome", summary.recording.outcome},
             {"completeness", completeness(summary)},
             {"event_count", summary.recording.event_count},
@@ -221,11 +222,14 @@ void print_quality(const Summary &summary)
         line("quality", "{} of {} counters are 0", clean, summary.quality.size());
 }
 
-void print_text(const Summary &summary)
+void print_text(const Summary &summary, bool interrupted)
 {
     const Recording &recording = summary.recording;
-    line("recording", "{}{}", name_of(recording.state),
-         recording.outcome.empty() ? "" : fmt::format(": {}", terminal_text(recording.outcome)));
+    if (interrupted)
+        line("recording", "interrupted: its recorder ended in the middle; what is here is valid");
+    else
+        line("recording", "{}{}", name_of(recording.state),
+             recording.outcome.empty() ? "" : fmt::format(": {}", terminal_text(recording.outcome)));
     line("completeness", "{}", completeness(summary));
     for (const auto &row : summary.meta) {
         const auto lines = std::ranges::count(row.second, '\n');
@@ -264,11 +268,12 @@ void add_info(CLI::App &app, Context &context)
         ->capture_default_str();
     verb->callback([run, limit, &context] {
         const TraceReader reader(trace_of(*run));
+        const bool interrupted = was_interrupted(reader);
         const Summary summary = summarise(reader, *limit);
         if (context.settings.json)
-            print_json(to_json(summary));
+            print_json(to_json(summary, interrupted));
         else
-            print_text(summary);
+            print_text(summary, interrupted);
     });
 }
 

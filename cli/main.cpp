@@ -66,6 +66,7 @@ int run(int argc, char **argv)
     add_image(app, context);
     add_info(app, context);
     add_record(app, context);
+    add_repair(app, context);
     add_run(app, context);
     add_sql(app, context);
     add_states(app, context);

@@ -103,6 +103,8 @@ RecordInputs prepare_recording(const Context &context, const RecordArguments &op
 
 RecordResult record_workload(const Context &context, const RecordArguments &options)
 {
+    if (!options.dry_run)
+        check_run_name(options.run);
     const Spec spec = load_spec_of(options);
     auto counter = std::make_unique<EventCounter>(context);
     Recorder recorder = make_recorder(context, counter.get());

@@ -10,10 +10,14 @@
 #include "analyzer/findings/rule_text.h"
 #include "base/error.h"
 #include "base/files.h"
+#include "base/places.h"
 #include "cli/analyze_verb.h"
 #include "cli/record_verb.h"
 #include "cli/test_verb.h"
+#include "guest-images/image/image_store.h"
 #include "replayer/record/run_files.h"
+#include "trace/journal.h"
+#include "trace/reader.h"
 
 namespace fencepost::cli {
 
@@ -26,6 +30,14 @@ struct RunOptions {
     TestArguments test = {};
     unsigned times = 1;
 };
+
+// The digest of the image whose guest was recorded.
+std::string recorded_image(const record::RunFiles &files)
+{
+    const auto meta = trace::TraceReader(files.trace()).meta();
+    const auto digest = meta.find("image_digest");
+    return digest == meta.end() ? "" : digest->second;
+}
 
 // A run that was stopped after its recording goes on with it, if the same would be recorded now.
 // How it is judged may have changed: then that is what counts.
@@ -45,6 +57,13 @@ bool goes_on(const Context &context, const RunOptions &options)
             "have changed; --force replaces it",
             files.directory.string());
     const FileLock lock = record::lock_run(files);
+    record::check_folders(files);
+    trace::roll_back(files.trace()); // of a process that was killed while it gave names to code
+    if (recorded_image(files) != images::ImageStore(cache_directory()).open(now.config.image).digest)
+        fail(ErrorKind::usage,
+             "{} was recorded with another guest image: a kernel, module or the agent in {} has changed; --force "
+             "records it again",
+             files.directory.string(), now.config.image);
     // Verdicts first: whenever this is cut off, those that are there go with the inputs.
     if (then.test != now.test) {
         progress(context, "[test] of the spec has changed: earlier verdicts do not count");
@@ -78,13 +97,14 @@ bool has_bug(const findings::RuleReport &report)
 void run(Context &context, const RunOptions &options)
 {
     check_test_arguments(options.test);
+    record::check_run_name(options.record.run);
     check_oracles(load_spec_of(options.record), options.test);
     const bool as_json = context.settings.json;
     const record::RunFiles files = {options.record.run};
     json document = json::object();
     title(context, "record");
     if (goes_on(context, options)) {
-        document["record"] = json::parse(read_file(files.summary()), nullptr, false);
+        document["record"] = record::load_summary(files);
         if (!as_json)
             fmt::print("recorded   before; the same would be recorded now\n");
     } else {

@@ -18,10 +18,12 @@ void run_states(const StatesOptions &options, const Context &context)
     if (options.limit == 0)
         fail(ErrorKind::usage, "--limit 0 would list nothing");
     const trace::TraceReader reader(trace_of(options.run));
+    refuse_interrupted(reader);
     if (!options.show.empty())
         show_state(reader, options.show, context);
     else if (!options.to_export.empty())
-        export_state(reader, options.to_export[0], options.to_export[1], context);
+        export_state(reader, options.to_export[0], options.to_export[1],
+                     options.force ? Overwrite::yes : Overwrite::no, context);
     else
         list_states(reader, options, context);
 }
@@ -49,6 +51,7 @@ void add_states(CLI::App &app, Context &context)
             "where FILE ends in .delta")
         ->expected(2)
         ->type_name("STATE FILE");
+    verb->add_flag("--force", options->force, "--export may replace a file that is there");
     verb->footer("How states come about: docs/explanation/crash-states.md. Examples: "
                  "docs/how-to/count-states.md.");
     verb->callback([options, &context] { run_states(*options, context); });

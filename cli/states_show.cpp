@@ -197,16 +197,20 @@ void show_state(const trace::TraceReader &reader, const std::string &id, const C
 }
 
 void export_state(const trace::TraceReader &reader, const std::string &id, const std::string &file,
-                  const Context &context)
+                  Overwrite overwrite, const Context &context)
 {
+    const bool one_file = file.ends_with(".delta") || reader.regions().size() == 1;
+    if (one_file) // before the state is looked for
+        check_output(file, overwrite);
     const std::unique_ptr<OneState> state = find_state(reader, id);
     const image::ImageDelta delta = state->delta();
     std::vector<std::string> made;
     if (file.ends_with(".delta")) {
-        image::write_delta(file, delta);
+        const std::vector<std::byte> bytes = image::encode_delta(delta);
+        write_output(file, {reinterpret_cast<const char *>(bytes.data()), bytes.size()}, overwrite);
         made.push_back(file);
     } else {
-        for (const auto &path : image::write_image(file, state->initial(), delta))
+        for (const auto &path : image::write_image(file, state->initial(), delta, overwrite))
             made.push_back(path.string());
     }
     if (context.settings.json)

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/output_file.h"
 #include "cli/walk_arguments.h"
 #include "trace/reader.h"
 
@@ -20,6 +21,7 @@ struct StatesOptions {
     bool epochs = false;
     std::string show = {};
     std::vector<std::string> to_export = {}; // state, file
+    bool force = false;
 };
 
 // `--list` and the counts.
@@ -29,6 +31,6 @@ void list_states(const trace::TraceReader &reader, const StatesOptions &options,
 void show_state(const trace::TraceReader &reader, const std::string &id, const Context &context);
 // `--export`
 void export_state(const trace::TraceReader &reader, const std::string &id, const std::string &file,
-                  const Context &context);
+                  Overwrite overwrite, const Context &context);
 
 } // namespace fencepost::cli

@@ -14,10 +14,12 @@
 
 #include "base/error.h"
 #include "base/places.h"
+#include "cli/run_argument.h"
 #include "cli/terminal_text.h"
 #include "replayer/oracle/image_judge.h"
 #include "replayer/record/run_files.h"
 #include "replayer/test/finding_files.h"
+#include "trace/journal.h"
 
 namespace fencepost::cli {
 
@@ -196,13 +198,30 @@ test::TestReport run_test(const Context &context, const record::RunFiles &files,
 {
     const auto say = [&](const std::string &line) { progress(context, line); };
     const FileLock lock = record::lock_run(files);
+    record::check_folders(files);
+    trace::roll_back(files.trace()); // of a process that was killed while it gave names to code
     test::TestOptions options;
+    std::string digest;
     {
         const trace::TraceReader reader(files.trace());
+        if (reader.recording().state == trace::RecordingState::prepared ||
+            reader.recording().state == trace::RecordingState::running)
+            fail_interrupted(reader); // the lock is ours: nobody records
         states::require_complete(reader);
         options.walk = walk_options(reader, arguments.walk);
+        digest = reader.recording().event_digest;
     }
+    const auto check_earlier = [&](std::vector<std::string> oracles) { // before any guest starts
+        std::sort(oracles.begin(), oracles.end());
+        options.oracles = fmt::format("{}", fmt::join(oracles, ","));
+        if (!arguments.restart)
+            test::check_results(files.results(), {digest, options.oracles});
+    };
+    if (!arguments.oracles.empty())
+        check_earlier(arguments.oracles);
     const record::RecordInputs inputs = record::load_inputs(files);
+    if (arguments.oracles.empty())
+        check_earlier(inputs.test.oracles);
     options.jobs =
         arguments.jobs != 0 ? arguments.jobs : std::max(1u, std::thread::hardware_concurrency());
     options.limit = arguments.limit;
@@ -213,10 +232,6 @@ test::TestReport run_test(const Context &context, const record::RunFiles &files,
     options.restart = arguments.restart;
     options.always_fresh = arguments.fresh;
     options.say = say;
-    std::vector<std::string> oracles =
-        arguments.oracles.empty() ? inputs.test.oracles : arguments.oracles;
-    std::sort(oracles.begin(), oracles.end());
-    options.oracles = fmt::format("{}", fmt::join(oracles, ","));
     const std::filesystem::path cache = cache_directory();
     const std::unique_ptr<oracle::Judge> judge = oracle::make_judge({.run = files,
                                                                      .inputs = inputs,
@@ -227,6 +242,9 @@ test::TestReport run_test(const Context &context, const record::RunFiles &files,
         options.walk.strategies = states::parse_strategies(kDefaultExactStrategy);
     const test::TestGuest guest(cache, arguments.backend, inputs.config,
                                 parse_accelerator(arguments.accelerator), say);
+    options.producers = test::producers_of(cache, guest.source().config.image, files, inputs,
+                                           arguments.oracles.empty() ? inputs.test.oracles : arguments.oracles);
+    options.say = say;
     ProgressLine line(context);
     return test::test_run(files, guest, *judge, options,
                           [&](const test::TestProgress &now) { line.show(now); });
@@ -379,6 +397,7 @@ json report_json(const test::TestReport &report)
             {"promise", promise_json(report)},
             {"confirmed", report.confirmed},
             {"known", report.known},
+            {"started_anew", report.started_anew},
             {"generated", report.walk.generated},
             {"seconds", report.seconds},
             {"judge_seconds", report.judge_seconds},

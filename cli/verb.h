@@ -27,6 +27,7 @@ void add_doctor(CLI::App &app, Context &context);
 void add_image(CLI::App &app, Context &context);
 void add_info(CLI::App &app, Context &context);
 void add_record(CLI::App &app, Context &context);
+void add_repair(CLI::App &app, Context &context);
 void add_run(CLI::App &app, Context &context);
 void add_sql(CLI::App &app, Context &context);
 void add_states(CLI::App &app, Context &context);

@@ -3,14 +3,21 @@
 #include "trace/database.h"
 
 #include <iterator>
+#include <system_error>
+
+#include <fcntl.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
+#include "trace/folder_vfs.h"
+#include "trace/journal.h"
 
 namespace fencepost::trace {
 
 namespace {
 
 constexpr const char *kKindParameter = "fencepost_kind";
+constexpr const char *kNameParameter = "fencepost_name"; // as the user knows the file
 
 struct KindWords {
     ErrorKind error;
@@ -31,22 +38,73 @@ const KindWords &words_of(const char *file)
     return kKindWords[kind >= 0 && kind < std::ssize(kKindWords) ? kind : 0];
 }
 
-std::string uri_of(const std::filesystem::path &path, FileKind kind)
+// What `fencepost repair` takes: the folder of a run's file, else the file.
+std::string run_of(const std::filesystem::path &file)
 {
-    std::string uri = "file:";
-    for (const char c : path.string())
+    if (file.filename() != "trace.db" && file.filename() != "results.db")
+        return file.string();
+    return file.has_parent_path() ? file.parent_path().string() : ".";
+}
+
+std::string escaped(const std::string &text)
+{
+    std::string uri;
+    for (const char c : text)
         uri += fmt::format("%{:02x}", static_cast<unsigned char>(c));
-    return uri + fmt::format("?{}={}", kKindParameter, static_cast<unsigned>(kind));
+    return uri;
+}
+
+std::string uri_of(const std::string &name, const std::filesystem::path &shown, FileKind kind)
+{
+    return fmt::format("file:{}?{}={}&{}={}", escaped(name), kKindParameter, static_cast<unsigned>(kind),
+                       kNameParameter, escaped(shown.string()));
+}
+
+// The operating system's reason for the last failure to open a file.
+int reason_number(sqlite3 *database)
+{
+    return (sqlite3_errcode(database) & 0xff) == SQLITE_CANTOPEN ? sqlite3_system_errno(database) : 0;
+}
+
+// What may be opened under the name: nothing yet, or a regular file. Not a link: it would lead out of
+// the folder.
+void check_is_file(int folder, const std::filesystem::path &path, FileKind kind)
+{
+    const KindWords &words = kKindWords[static_cast<unsigned>(kind)];
+    struct stat status;
+    if (fstatat(folder, path.filename().c_str(), &status, AT_SYMLINK_NOFOLLOW) < 0)
+        return; // SQLite says what is wrong
+    if (S_ISLNK(status.st_mode))
+        fail(words.error, "{} is a symbolic link, which fencepost does not follow; name the file itself",
+             path.string());
+    if (!S_ISREG(status.st_mode))
+        fail(words.error, "{} is not {}: it is not a regular file{}", path.string(), words.what, words.advice);
 }
 
 } // namespace
 
-void fail_sqlite(sqlite3 *database, int code)
+std::string file_of(sqlite3 *database)
 {
     const char *name = database ? sqlite3_db_filename(database, "main") : nullptr;
-    const std::string file = name && *name ? name : "the trace";
-    const auto &[error, what, advice] = words_of(name);
+    if (!name || !*name)
+        return "the trace";
+    const char *shown = sqlite3_uri_parameter(name, kNameParameter);
+    return shown ? shown : name;
+}
+
+void fail_sqlite(sqlite3 *database, int code)
+{
+    const std::string file = file_of(database);
+    const auto &[error, what, advice] =
+        words_of(database ? sqlite3_db_filename(database, "main") : nullptr);
     const std::string reason = database ? sqlite3_errmsg(database) : sqlite3_errstr(code);
+    if (const char *refusal = take_refusal())
+        fail(error, "cannot open {}: {}{}", file, refusal, advice);
+    if (code == SQLITE_READONLY_ROLLBACK)
+        fail(ErrorKind::trace,
+             "{} was being written when its writer was killed, and reading it rolls nothing back; "
+             "`fencepost repair {}` does",
+             file, run_of(file));
     // The virtual table's own words, which name the file.
     if (code == SQLITE_CORRUPT_VTAB)
         fail(ErrorKind::trace, "{}", reason);
@@ -202,13 +260,31 @@ Database::Database(const std::filesystem::path &path, int flags, FileKind kind)
 {
     sqlite3 *handle = nullptr;
     flags |= SQLITE_OPEN_NOMUTEX;
-    const int code = kind == FileKind::trace
-                         ? sqlite3_open_v2(path.c_str(), &handle, flags, nullptr)
-                         : sqlite3_open_v2(uri_of(path, kind).c_str(), &handle, flags | SQLITE_OPEN_URI, nullptr);
+    take_refusal();
+    int code;
+    if (path.empty() || path == ":memory:") {
+        code = sqlite3_open_v2(path.c_str(), &handle, flags, nullptr);
+    } else {
+        folder_ = Fd(open(path.has_parent_path() ? path.parent_path().c_str() : ".",
+                          O_PATH | O_DIRECTORY | O_CLOEXEC));
+        if (!folder_)
+            fail_errno(fmt::format("cannot open {}", path.string()));
+        check_is_file(folder_.get(), path, kind);
+        if (flags & SQLITE_OPEN_READWRITE)
+            check_journal(folder_.get(), path.filename().string(), path);
+        const std::string name = name_in_folder(folder_.get(), path.filename().string());
+        code = sqlite3_open_v2(uri_of(name, path, kind).c_str(), &handle, flags | SQLITE_OPEN_URI,
+                               folder_vfs());
+    }
     handle_.reset(handle);
-    if (code != SQLITE_OK)
-        fail(ErrorKind::io, "cannot open {}: {}", path.string(),
-             handle ? sqlite3_errmsg(handle) : sqlite3_errstr(code));
+    if (code != SQLITE_OK) {
+        const char *refusal = take_refusal();
+        fail(refusal ? kKindWords[static_cast<unsigned>(kind)].error : ErrorKind::io, "cannot open {}: {}",
+             path.string(), refusal                          ? std::string(refusal)
+             : handle && reason_number(handle) ? std::generic_category().message(reason_number(handle))
+             : handle                          ? std::string(sqlite3_errmsg(handle))
+                                               : std::string(sqlite3_errstr(code)));
+    }
     sqlite3_extended_result_codes(handle, 1);
 }
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/fd.h"
 #include "trace/sqlite_api.h"
 
 namespace fencepost::trace {
@@ -25,6 +26,9 @@ enum class FileKind {
 // Throws what a result code of SQLite means to our user: damage is Error(trace), the machine's
 // trouble Error(io). The message names the file and, where it helps, what to do.
 [[noreturn]] void fail_sqlite(sqlite3 *database, int code);
+
+// The file of a connection, as the user knows it.
+std::string file_of(sqlite3 *database);
 
 // An identifier for SQL text.
 std::string quoted_name(std::string_view name);
@@ -66,7 +70,9 @@ private:
 
 class Database {
 public:
-    // `flags` are those of sqlite3_open_v2.
+    // `flags` are those of sqlite3_open_v2. Only the file and its journal are ever touched, in the
+    // folder that `path` names now; neither may be a link. A connection that may not write never
+    // rolls a journal back: what it finds then is Error(trace).
     Database(const std::filesystem::path &path, int flags, FileKind kind = FileKind::trace);
 
     sqlite3 *get() const { return handle_.get(); }
@@ -77,6 +83,7 @@ private:
     struct Close {
         void operator()(sqlite3 *handle) const { sqlite3_close_v2(handle); }
     };
+    Fd folder_; // first: SQLite names the file by it until the end
     std::unique_ptr<sqlite3, Close> handle_;
 };
 

@@ -90,9 +90,8 @@ bool EventScan::next()
         } catch (const Error &error) {
             if (error.kind() != ErrorKind::trace)
                 throw;
-            const char *file = sqlite3_db_filename(database_, "main");
             fail(ErrorKind::trace, "the block of events at seq {} of {} is damaged: {}", first_seq_,
-                 file && *file ? file : "the trace", error.what());
+                 file_of(database_), error.what());
         }
     }
     return false;

@@ -30,17 +30,6 @@ void check_is_file(const fs::path &path)
         fail(ErrorKind::trace, "{} is not a trace: it is empty", path.string());
 }
 
-// Only a connection that may write can roll back.
-int flags_for(const fs::path &path, OpenFor purpose)
-{
-    std::error_code error;
-    const auto journal = fs::file_size(path.string() + "-journal", error);
-    const bool interrupted = !error && journal > 0;
-    if (purpose == OpenFor::reading && !interrupted)
-        return SQLITE_OPEN_READONLY;
-    return SQLITE_OPEN_READWRITE;
-}
-
 void check_version(Database &database, const fs::path &path)
 {
     if (database.integer("PRAGMA application_id") != kApplicationId)
@@ -105,7 +94,8 @@ const std::string &expected_layout()
 Database open_trace(const fs::path &path, OpenFor purpose)
 {
     check_is_file(path);
-    Database database(path, flags_for(path, purpose));
+    Database database(path,
+                      purpose == OpenFor::reading ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE);
     sqlite3_busy_timeout(database.get(), kBusyMilliseconds);
     sqlite3_db_config(database.get(), SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
     sqlite3_db_config(database.get(), SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);

@@ -246,7 +246,7 @@ void load_initial_image(sqlite3 *database, const Region &region, std::span<std::
         } catch (const Error &error) {
             fail(ErrorKind::trace,
                  "the initial image of region {} at offset {} in {} is damaged: {}", region.name,
-                 offset, sqlite3_db_filename(database, "main"), error.what());
+                 offset, file_of(database), error.what());
         }
     }
 }

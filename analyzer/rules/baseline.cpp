@@ -49,7 +49,8 @@ void apply_baseline(const std::filesystem::path &file, findings::RuleReport &rep
                                                 one.first);
 }
 
-void write_baseline(const std::filesystem::path &file, const findings::RuleReport &report)
+void write_baseline(const std::filesystem::path &file, const findings::RuleReport &report,
+                    Overwrite overwrite)
 {
     json list = json::array();
     for (const findings::RuleFinding &finding : report.findings)
@@ -59,7 +60,7 @@ void write_baseline(const std::filesystem::path &file, const findings::RuleRepor
                         {"module", finding.place.code.module},
                         {"message", finding.message}});
     const json document = {{"format", kFormat}, {"findings", list}};
-    write_file(file, document.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
+    write_output(file, document.dump(2, ' ', false, json::error_handler_t::replace) + "\n", overwrite);
 }
 
 } // namespace fencepost::rules

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <span>
 
+#include "base/output_file.h"
 #include "replayer/image/delta_file.h"
 #include "replayer/image/initial_image.h"
 
@@ -12,9 +13,9 @@ namespace fencepost::image {
 
 // Makes one file a region: `path` where there is one region, else `path`-NAME for each. Holes stay
 // holes. A delta whose identity does not come out is an Error(trace): it is of another image.
-// Returns what was made.
+// To a device or a pipe all bytes are written, in order. Returns what was made.
 std::vector<std::filesystem::path> write_image(const std::filesystem::path &path,
                                                const InitialImage &initial,
-                                               const ImageDelta &delta);
+                                               const ImageDelta &delta, Overwrite overwrite);
 
 } // namespace fencepost::image

@@ -85,7 +85,7 @@ void ImageIndex::load()
         const std::span<const std::byte> bytes = all.blob(1);
         if (bytes.size() != 16 || all.number(0) != images_ + 1)
             fail(ErrorKind::usage, "{} is damaged: its images are not numbered as they were; remove it or name another file",
-                 sqlite3_db_filename(database_.get(), "main"));
+                 trace::file_of(database_.get()));
         Hash128 hash;
         std::memcpy(&hash.low, bytes.data(), 8);
         std::memcpy(&hash.high, bytes.data() + 8, 8);

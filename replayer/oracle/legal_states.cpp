@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/files.h"
+#include "guest-images/image/image_store.h"
 #include "replayer/oracle/traced_calls.h"
 #include "trace/reader.h"
 
@@ -38,11 +39,16 @@ observe(const record::RunFiles &run, const record::RecordInputs &inputs, const f
         const std::string &name, const std::string &digest, std::uint32_t variation,
         const std::function<void(const std::string &line)> &progress)
 {
-    const fs::path file = run.legal_states() / fmt::format("{}.{}", name, variation);
-    const std::string head = fmt::format("{} {}\n", digest, agent::kObservationsVersion);
+    const std::string file = fmt::format("{}.{}", name, variation);
+    const Folder folder = run.folder();
+    const std::string below = run.legal_states().filename();
+    // What another kernel or agent left is not what this one must leave.
+    const std::string image = images::ImageStore(cache).open(inputs.config.image).digest;
+    const std::string head = fmt::format("{} {} {}\n", digest, agent::kObservationsVersion, image);
     agent::JobReport report;
-    if (fs::exists(file)) {
-        const std::string kept = read_file(file);
+    if (const std::optional<Folder> earlier = folder.below(below);
+        earlier && earlier->kind_of(file) != Folder::Kind::nothing) {
+        const std::string kept = earlier->read(file, record::kMostJob);
         if (kept.starts_with(head) &&
             agent::decode_job(std::string_view(kept).substr(head.size()), report))
             return std::move(report.observations);
@@ -56,8 +62,7 @@ observe(const record::RunFiles &run, const record::RecordInputs &inputs, const f
     plan.variation = variation;
     agent::JobReport whole = recorder.observe(inputs, plan);
     report.observations = std::move(whole.observations);
-    make_directories(run.legal_states());
-    write_file(file, head + agent::encode_job(report));
+    folder.made_below(below).write(file, head + agent::encode_job(report));
     return std::move(report.observations);
 }
 

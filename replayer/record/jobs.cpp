@@ -83,17 +83,21 @@ std::vector<std::string> mkfs_command(const std::string &type)
 }
 
 // Without these mkfs.xfs refuses less than 300 MB.
+std::vector<std::string> mkfs_environment(const std::string &type)
+{
+    return type == "xfs" ? std::vector<std::string>{"TEST_DIR=1", "TEST_DEV=1", "QA_CHECK_FS=1"}
+                         : std::vector<std::string>();
+}
+
 void add_mkfs_environment(const std::string &type, JobStep &step)
 {
-    if (type == "xfs")
-        step.command.environment.insert(step.command.environment.end(), {"TEST_DIR=1", "TEST_DEV=1", "QA_CHECK_FS=1"});
+    for (const std::string &each : mkfs_environment(type))
+        step.command.environment.push_back(each);
 }
 
 JobStep mkfs_step(const Spec &spec, const FileSystemSpec &file_system, const std::string &device)
 {
-    std::vector<std::string> argv = file_system.mkfs_program ? std::vector<std::string>{*file_system.mkfs_program}
-                                                             : mkfs_command(file_system.type);
-    argv.insert(argv.end(), file_system.mkfs_options.begin(), file_system.mkfs_options.end());
+    std::vector<std::string> argv = mkfs_of(file_system).argv;
     argv.push_back(device);
     JobStep step = run_step(spec, argv);
     step.command.directory = std::string("/");
@@ -102,6 +106,15 @@ JobStep mkfs_step(const Spec &spec, const FileSystemSpec &file_system, const std
 }
 
 } // namespace
+
+MkfsCommand mkfs_of(const FileSystemSpec &file_system)
+{
+    MkfsCommand command = {file_system.mkfs_program ? std::vector<std::string>{*file_system.mkfs_program}
+                                                    : mkfs_command(file_system.type),
+                           mkfs_environment(file_system.type)};
+    command.argv.insert(command.argv.end(), file_system.mkfs_options.begin(), file_system.mkfs_options.end());
+    return command;
+}
 
 Job setup_job(const Spec &spec, const std::vector<agent::PmDevice> &devices)
 {

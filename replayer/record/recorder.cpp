@@ -280,6 +280,7 @@ Recorder::Recorder(const fs::path &cache, fs::path plugin, RecordProgress progre
 RecordInputs Recorder::prepare(const Spec &spec, bool stacks)
 {
     check_workload(spec); // before a guest is booted for it
+    check_file_system(spec);
     RecordInputs inputs;
     inputs.config = guest_config(spec, cache_, progress_.line);
     const Template source = templates_.ensure(inputs.config, progress_.line);

@@ -4,9 +4,12 @@
 
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 
 #include "base/files.h"
+#include "base/folder.h"
 
 namespace fencepost::record {
 
@@ -37,7 +40,14 @@ struct RunFiles {
     // What testing the recording leaves.
     std::filesystem::path results() const { return directory / "results.db"; }
     std::filesystem::path findings() const { return directory / "findings"; }
+
+    // A run may come from somebody else: what is in it is read, written and removed through this.
+    Folder folder() const { return Folder(directory); }
 };
+
+// Of its files: what is larger than these was not written by fencepost.
+constexpr std::uint64_t kMostText = std::uint64_t{64} << 20;
+constexpr std::uint64_t kMostJob = std::uint64_t{512} << 20;
 
 // The trace of a run directory, or the file that is named instead of one, whatever it holds. A usage error if
 // there is none.
@@ -48,6 +58,25 @@ RunFiles open_run(const std::filesystem::path &path);
 
 // For whoever changes what is in the directory: a usage error while another process holds it.
 FileLock lock_run(const RunFiles &files);
+
+// Before work begins in a run that is there: a trace error for links and files where folders should be.
+void check_folders(const RunFiles &files);
+
+// Whether a recorder is at work in the directory.
+bool is_being_recorded(const RunFiles &files);
+
+// 12 hexadecimal digits, as findings are named. What a database says otherwise never becomes a path.
+bool is_finding_id(std::string_view id);
+// Whether fencepost writes a file of that name into findings/ID.
+bool is_finding_file(std::string_view name);
+// Removes the findings but those in `kept`: of each what fencepost wrote, and its folder if nothing
+// else is in it.
+void remove_findings(const Folder &run, const std::set<std::string> &kept = {});
+// Verdicts and findings.
+void remove_results(const Folder &run);
+
+// A usage error for a directory that cannot be made under its name.
+void check_run_name(const std::filesystem::path &path);
 
 enum class Replace { unfinished_only, any };
 

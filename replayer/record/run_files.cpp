@@ -17,11 +17,22 @@ namespace {
 constexpr int kInputsFormat = 4;
 constexpr int kCompressionLevel = 3;
 
-void save_compressed(const std::filesystem::path &path, const std::string &text)
+std::string compressed(const std::string &text)
 {
     const std::vector<std::byte> frame =
         trace::Compressor(kCompressionLevel).compress(std::as_bytes(std::span(text.data(), text.size())));
-    write_file(path, {reinterpret_cast<const char *>(frame.data()), frame.size()});
+    return {reinterpret_cast<const char *>(frame.data()), frame.size()};
+}
+
+// Of one file of the run: by its name, wherever the path to the run leads by now.
+std::string read_from(const Folder &run, const std::filesystem::path &file, std::uint64_t most)
+{
+    return run.read(file.filename(), most);
+}
+
+void write_to(const Folder &run, const std::filesystem::path &file, std::string_view text)
+{
+    run.write(file.filename(), text);
 }
 
 json texts_to_json(const std::vector<SourceText> &texts)
@@ -88,10 +99,11 @@ void save_inputs(const RunFiles &files, const RecordInputs &inputs)
                             {{"transactions", texts_to_json(inputs.analyze.transactions)},
                              {"order", texts_to_json(inputs.analyze.order)},
                              {"suppressions", texts_to_json(inputs.analyze.suppressions)}}}};
-    write_file(files.inputs(), document.dump(2) + "\n");
-    write_file(files.setup_job(), agent::encode_job(inputs.setup));
-    write_file(files.workload_job(), agent::encode_job(inputs.workload));
-    write_file(files.spec(), inputs.spec);
+    const Folder run = files.folder();
+    write_to(run, files.inputs(), document.dump(2) + "\n");
+    write_to(run, files.setup_job(), agent::encode_job(inputs.setup));
+    write_to(run, files.workload_job(), agent::encode_job(inputs.workload));
+    write_to(run, files.spec(), inputs.spec);
 }
 
 RecordInputs load_inputs(const RunFiles &files)
@@ -99,7 +111,8 @@ RecordInputs load_inputs(const RunFiles &files)
     const std::string where = files.directory.string();
     RecordInputs inputs;
     try {
-        const json document = json::parse(read_file(files.inputs()));
+        const Folder run = files.folder();
+        const json document = json::parse(read_from(run, files.inputs(), kMostText));
         if (document.at("format") != kInputsFormat)
             fail(ErrorKind::trace, "{} was recorded by another version of fencepost", where);
         inputs.config = guest::config_from_json(document.at("guest"));
@@ -110,9 +123,9 @@ RecordInputs load_inputs(const RunFiles &files)
         inputs.test = {test.at("oracles"), promise_from_json(test.at("promise")), test.at("recovery"),
                        flag_from_json(test.at("recovery_progress")), test.at("other_file_system"), test.at("time_limit")};
         inputs.analyze = analyze_from_json(document.at("analyze"));
-        inputs.spec = read_file(files.spec());
-        if (!agent::decode_job(read_file(files.setup_job()), inputs.setup) ||
-            !agent::decode_job(read_file(files.workload_job()), inputs.workload))
+        inputs.spec = read_from(run, files.spec(), kMostText);
+        if (!agent::decode_job(read_from(run, files.setup_job(), kMostJob), inputs.setup) ||
+            !agent::decode_job(read_from(run, files.workload_job(), kMostJob), inputs.workload))
             fail(ErrorKind::trace, "the jobs of {} are damaged", where);
         guest::validate(inputs.config);
     } catch (const json::exception &) {
@@ -132,13 +145,22 @@ bool record_the_same(const RecordInputs &a, const RecordInputs &b)
            a.host_time_limit == b.host_time_limit && a.stacks == b.stacks;
 }
 
+std::string judgement_text(const RunFiles &files)
+{
+    json document = json::parse(read_from(files.folder(), files.inputs(), kMostText), nullptr, false);
+    if (!document.is_object() || !document.contains("test") || !document["test"].is_object())
+        fail(ErrorKind::trace, "inputs.json of {} is damaged", files.directory.string());
+    document["test"].erase("oracles");
+    return document["test"].dump();
+}
+
 AnalyzeSpec load_analyze(const RunFiles &files)
 {
-    std::error_code error;
-    if (!std::filesystem::exists(files.inputs(), error))
+    const Folder run = RunFiles{files.directory.empty() ? "." : files.directory}.folder();
+    if (run.kind_of(files.inputs().filename()) == Folder::Kind::nothing)
         return {};
     try {
-        const json document = json::parse(read_file(files.inputs()));
+        const json document = json::parse(read_from(run, files.inputs(), kMostText));
         return document.contains("analyze") ? analyze_from_json(document["analyze"]) : AnalyzeSpec();
     } catch (const json::exception &) {
         fail(ErrorKind::trace, "inputs.json of {} is damaged", files.directory.string());
@@ -166,15 +188,22 @@ void save_results(const RunFiles &files, const RecordInputs &inputs, const Recor
                   const guest::Template &source)
 {
     const agent::JobReport &report = result.report;
-    save_compressed(files.kallsyms(), report.kallsyms.empty() ? read_file(source.kallsyms_file()) : report.kallsyms);
-    write_file(files.modules(), report.modules.empty() ? read_file(source.modules_file()) : report.modules);
-    write_file(files.console(), result.console);
-    write_file(files.kernel_log(), report.kernel_log);
+    const Folder run = files.folder();
+    write_to(run, files.kallsyms(),
+             compressed(report.kallsyms.empty() ? read_file(source.kallsyms_file()) : report.kallsyms));
+    write_to(run, files.modules(), report.modules.empty() ? read_file(source.modules_file()) : report.modules);
+    write_to(run, files.console(), result.console);
+    write_to(run, files.kernel_log(), report.kernel_log);
     const bool ran = inputs.workload_step < report.steps.size();
-    write_file(files.output(), ran ? report.steps[inputs.workload_step].run.output : "");
-    write_file(files.errors(), ran ? report.steps[inputs.workload_step].run.errors : "");
+    write_to(run, files.output(), ran ? report.steps[inputs.workload_step].run.output : "");
+    write_to(run, files.errors(), ran ? report.steps[inputs.workload_step].run.errors : "");
     // Last: a run with a summary has everything.
-    write_file(files.summary(), summary(files, result).dump(2) + "\n");
+    write_to(run, files.summary(), summary(files, result).dump(2) + "\n");
+}
+
+json load_summary(const RunFiles &files)
+{
+    return json::parse(read_from(files.folder(), files.summary(), kMostText), nullptr, false);
 }
 
 } // namespace fencepost::record

@@ -18,11 +18,16 @@ bool record_the_same(const RecordInputs &a, const RecordInputs &b);
 // What its spec says for rules; nothing for a trace by itself.
 AnalyzeSpec load_analyze(const RunFiles &files);
 
+// What the spec says about judging, but for the names of oracles; the same text for the same.
+std::string judgement_text(const RunFiles &files);
+
 // After it: console, kernel log, outputs, kernel symbols and the summary.
 void save_results(const RunFiles &files, const RecordInputs &inputs, const RecordResult &result,
                   const guest::Template &source);
 
 // The summary: record.json, and what `fencepost record --json` prints.
 nlohmann::json summary(const RunFiles &files, const RecordResult &result);
+// The one that is kept; no object if it is damaged.
+nlohmann::json load_summary(const RunFiles &files);
 
 } // namespace fencepost::record

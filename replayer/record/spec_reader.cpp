@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "replayer/record/spec_examples.h"
+
 namespace fencepost::record {
 
 namespace {
@@ -11,6 +13,14 @@ namespace {
 std::string place(const std::string &name, const toml::source_region &region)
 {
     return fmt::format("{}:{}:{}", name, region.begin.line, region.begin.column);
+}
+
+// "must be a string such as "128M"", with an example of that field.
+std::string wanted(const std::string &field, const char *type)
+{
+    const std::string_view example = example_of(field);
+    return example.empty() ? fmt::format("{} must be {}", field, type)
+                           : fmt::format("{} must be {} such as {}", field, type, example);
 }
 
 } // namespace
@@ -60,7 +70,7 @@ std::optional<std::string> TableReader::text(const std::string &field) const
         return std::nullopt;
     const auto *value = node->as_string();
     if (!value)
-        refuse_at(node, fmt::format("{} is a string", full(field)));
+        refuse_at(node, wanted(full(field), "a string"));
     if (value->get().find('\0') != std::string::npos)
         refuse_at(node, fmt::format("{} holds a NUL character", full(field)));
     return value->get();
@@ -72,7 +82,7 @@ std::optional<bool> TableReader::flag(const std::string &field) const
     if (!node)
         return std::nullopt;
     if (!node->is_boolean())
-        refuse_at(node, fmt::format("{} is true or false", full(field)));
+        refuse_at(node, fmt::format("{} must be true or false", full(field)));
     return node->as_boolean()->get();
 }
 
@@ -84,7 +94,7 @@ std::optional<std::int64_t> TableReader::number(const std::string &field, std::i
         return std::nullopt;
     const auto *value = node->as_integer();
     if (!value || value->get() < least || value->get() > most)
-        refuse_at(node, fmt::format("{} is a whole number from {} to {}", full(field), least, most));
+        refuse_at(node, fmt::format("{} must be a whole number from {} to {}", full(field), least, most));
     return value->get();
 }
 
@@ -95,11 +105,11 @@ std::optional<std::vector<std::string>> TableReader::texts(const std::string &fi
         return std::nullopt;
     const toml::array *array = node->as_array();
     if (!array)
-        refuse_at(node, fmt::format("{} is a list of strings", full(field)));
+        refuse_at(node, wanted(full(field), "a list of strings"));
     std::vector<std::string> result;
     for (const toml::node &element : *array) {
         if (!element.is_string() || element.as_string()->get().find('\0') != std::string::npos)
-            refuse_at(&element, fmt::format("{} is a list of strings", full(field)));
+            refuse_at(&element, wanted(full(field), "a list of strings"));
         result.push_back(element.as_string()->get());
     }
     return result;
@@ -120,13 +130,13 @@ std::optional<std::vector<std::string>> TableReader::assignments(const std::stri
         return std::nullopt;
     const toml::table *table = node->as_table();
     if (!table)
-        refuse_at(node, fmt::format("{} is a table of strings", full(field)));
+        refuse_at(node, wanted(full(field), "a table of strings"));
     std::vector<std::string> result;
     for (const auto &entry : *table) {
         const std::string key(entry.first.str());
         if (!entry.second.is_string() || key.empty() || key.find_first_of(std::string("=\0", 2)) != std::string::npos ||
             entry.second.as_string()->get().find('\0') != std::string::npos)
-            refuse_at(&entry.second, fmt::format("{} is a table of strings", full(field)));
+            refuse_at(&entry.second, wanted(full(field), "a table of strings"));
         result.push_back(key + "=" + entry.second.as_string()->get());
     }
     return result;

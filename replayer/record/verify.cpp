@@ -29,11 +29,12 @@ void check_completeness(const RunFiles &files, const trace::TraceReader &reader,
     bool known = true;
     bool equal = true;
     std::vector<fs::path> kept;
+    const Folder run = files.folder();
     for (std::size_t i = 0; i < digests.size(); ++i) {
         const auto &final_digest = replayed.images()[i].region.final_digest;
         known = known && final_digest;
         equal = equal && final_digest == digests[i];
-        if (fs::exists(files.final_pm(i)))
+        if (run.kind_of(files.final_pm(i).filename()) == Folder::Kind::file)
             kept.push_back(files.final_pm(i));
     }
     if (!known)

@@ -2,17 +2,15 @@
 // See finding_files.h.
 #include "replayer/test/finding_files.h"
 
-#include <algorithm>
+#include <set>
 
 #include "base/error.h"
-#include "base/files.h"
 #include "replayer/image/delta_file.h"
 #include "replayer/image/initial_image.h"
 #include "replayer/image/state_images.h"
 
 namespace fencepost::test {
 
-namespace fs = std::filesystem;
 using nlohmann::json;
 
 namespace {
@@ -58,6 +56,13 @@ image::ImageDelta delta_of(const trace::TraceReader &reader, const std::string &
     return listener.delta;
 }
 
+// Only what remove_findings() knows: it would leave anything else behind.
+void write(const Folder &finding, const std::string &name, std::string_view text)
+{
+    CHECK(record::is_finding_file(name), "a name of a finding's files");
+    finding.write(name, text);
+}
+
 } // namespace
 
 json to_json(const Finding &finding)
@@ -84,20 +89,20 @@ json to_json(const Finding &finding)
             {"images", finding.images}};
 }
 
-void write_finding(const fs::path &findings, const trace::TraceReader &reader,
+void write_finding(const record::RunFiles &run, const trace::TraceReader &reader,
                    const Finding &finding, const oracle::Judgement &judgement,
                    const FindingStacks &stacks)
 {
-    const fs::path directory = findings / finding.id;
-    make_directories(directory);
-    std::error_code error;
-    fs::remove(directory / "summary.json", error); // of an image that showed it before
-    image::write_delta(directory / "image.delta", delta_of(reader, finding.state));
-    write_file(directory / "console.log", judgement.kernel_log);
+    CHECK(record::is_finding_id(finding.id), "a finding's id names a folder");
+    const Folder folder = run.folder().made_below("findings").made_below(finding.id);
+    folder.remove("summary.json"); // of an image that showed it before
+    const std::vector<std::byte> delta = image::encode_delta(delta_of(reader, finding.state));
+    write(folder, "image.delta", {reinterpret_cast<const char *>(delta.data()), delta.size()});
+    write(folder, "console.log", judgement.kernel_log);
     if (!judgement.tree.is_null())
-        write_file(directory / "tree.json", judgement.tree.dump(2, ' ', false, kReplace) + "\n");
+        write(folder, "tree.json", judgement.tree.dump(2, ' ', false, kReplace) + "\n");
     else
-        fs::remove(directory / "tree.json", error);
+        folder.remove("tree.json");
     json evidence = json::array();
     for (const oracle::Evidence &each : judgement.evidence)
         evidence.push_back({{"oracle", each.oracle},
@@ -111,34 +116,31 @@ void write_finding(const fs::path &findings, const trace::TraceReader &reader,
         {"absent", stacks.absent}, {"present", stacks.present}, {"last", stacks.last}};
     summary["evidence"] = evidence;
     // Last: a finding with a summary has everything.
-    write_file(directory / "summary.json", summary.dump(2, ' ', false, kReplace) + "\n");
+    write(folder, "summary.json", summary.dump(2, ' ', false, kReplace) + "\n");
 }
 
-void update_findings(const fs::path &findings, const std::vector<Finding> &known)
+void update_findings(const record::RunFiles &run, const std::vector<Finding> &known)
 {
+    const Folder folder = run.folder();
+    const std::optional<Folder> findings = folder.below("findings");
+    if (!findings)
+        return;
+    std::set<std::string> kept;
     for (const Finding &finding : known) {
-        const fs::path path = findings / finding.id / "summary.json";
-        std::error_code error;
-        if (!fs::exists(path, error))
+        kept.insert(finding.id);
+        const std::optional<Folder> one = findings->below(finding.id);
+        if (!one || one->kind_of("summary.json") == Folder::Kind::nothing)
             continue;
-        json summary = json::parse(read_file(path), nullptr, false);
+        json summary = json::parse(one->read("summary.json", record::kMostText), nullptr, false);
         if (!summary.is_object())
             continue;
         summary.update(to_json(finding));
         for (const char *store : {"absent", "present"})
             if (summary[store].is_null() && summary["stacks"].is_object())
                 summary["stacks"][store] = json::array();
-        write_file(path, summary.dump(2, ' ', false, kReplace) + "\n");
+        write(*one, "summary.json", summary.dump(2, ' ', false, kReplace) + "\n");
     }
-    std::error_code error;
-    std::vector<fs::path> unknown;
-    for (const fs::directory_entry &entry : fs::directory_iterator(findings, error))
-        if (std::none_of(known.begin(), known.end(), [&](const Finding &finding) {
-                return finding.id == entry.path().filename();
-            }))
-            unknown.push_back(entry.path());
-    for (const fs::path &path : unknown)
-        fs::remove_all(path, error);
+    record::remove_findings(folder, kept);
 }
 
 } // namespace fencepost::test

@@ -2,11 +2,11 @@
 // RUN/findings/ID: what there is to know about one finding, for people and other programs.
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "replayer/oracle/judge.h"
+#include "replayer/record/run_directory.h"
 #include "replayer/test/results.h"
 #include "trace/reader.h"
 
@@ -21,13 +21,13 @@ struct FindingStacks {
 
 // summary.json, console.log, tree.json (what was recovered, where it was looked at) and
 // image.delta, of the image that shows the finding.
-void write_finding(const std::filesystem::path &findings, const trace::TraceReader &reader,
+void write_finding(const record::RunFiles &run, const trace::TraceReader &reader,
                    const Finding &finding, const oracle::Judgement &judgement,
                    const FindingStacks &stacks);
 
-// Counts and severities as they are now. What is not known is removed: its verdicts were lost with
-// a killed process.
-void update_findings(const std::filesystem::path &findings, const std::vector<Finding> &known);
+// Counts and severities as they are now. Findings that are not known are removed, as far as fencepost
+// wrote them: their verdicts were lost with a killed process.
+void update_findings(const record::RunFiles &run, const std::vector<Finding> &known);
 
 nlohmann::json to_json(const Finding &finding);
 

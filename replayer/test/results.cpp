@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <set>
 
 #include "base/error.h"
+#include "replayer/record/run_directory.h"
 #include "replayer/test/results_schema.h"
 
 namespace fencepost::test {
@@ -43,6 +45,61 @@ Decides decides_named(std::string_view name)
                                        : static_cast<Decides>(found - std::begin(kDecides));
 }
 
+// Tables, indexes and views as they were made; a trigger or a view in place of a table shows.
+std::string layout_of(trace::Database &database)
+{
+    std::string layout;
+    Statement rows(database.get(), "SELECT type, name, sql FROM sqlite_schema ORDER BY type, name");
+    while (rows.step())
+        for (int column = 0; column < 3; ++column)
+            layout.append(rows.text(column)).append("|");
+    return layout;
+}
+
+const std::string &expected_layout()
+{
+    static const std::string layout = [] {
+        trace::Database empty(":memory:", SQLITE_OPEN_READWRITE);
+        empty.execute(kResultsSchema);
+        return layout_of(empty);
+    }();
+    return layout;
+}
+
+bool is_empty(trace::Database &database)
+{
+    return database.integer("PRAGMA application_id") == 0 &&
+           database.integer("SELECT count(*) FROM sqlite_schema") == 0;
+}
+
+void check_about(trace::Database &database, const std::filesystem::path &path, const ResultsSubject &subject)
+{
+    if (database.integer("PRAGMA application_id") != kResultsId ||
+        database.integer("PRAGMA user_version") != kResultsVersion)
+        fail(ErrorKind::trace,
+             "{} does not hold results of this version of fencepost; --restart forgets it and "
+             "tests anew",
+             path.string());
+    if (layout_of(database) != expected_layout())
+        fail(ErrorKind::trace,
+             "{} is damaged: its tables are not those of results; --restart forgets it and tests anew",
+             path.string());
+    // They are names of folders.
+    for (Statement row(database.get(), "SELECT id FROM finding"); row.step();)
+        if (!record::is_finding_id(row.text(0)))
+            fail(ErrorKind::trace,
+                 "{} is damaged: a finding has an id that fencepost does not give; --restart forgets "
+                 "it and tests anew",
+                 path.string());
+    if (about(database, "trace") != subject.trace)
+        fail(ErrorKind::usage, "{} is about another recording; --restart tests this one anew",
+             path.string());
+    if (const std::string oracles = about(database, "oracles"); oracles != subject.oracles)
+        fail(ErrorKind::usage,
+             "{} holds verdicts of other oracles ({}); name these, or --restart tests anew",
+             path.string(), oracles.empty() ? "the default ones" : oracles);
+}
+
 } // namespace
 
 Decides with_stores(Decides neither, bool absent, bool present)
@@ -57,28 +114,47 @@ const char *to_string(Decides decides)
     return kDecides[static_cast<unsigned>(decides)].data();
 }
 
+void check_results(const std::filesystem::path &path, const ResultsSubject &subject)
+{
+    std::error_code error;
+    if (!std::filesystem::exists(std::filesystem::symlink_status(path, error)))
+        return;
+    trace::Database database(path, SQLITE_OPEN_READWRITE, trace::FileKind::test_results);
+    if (!is_empty(database))
+        check_about(database, path, subject);
+}
+
+std::string changed_since(const std::filesystem::path &path, const ResultsSubject &subject)
+{
+    std::error_code error;
+    if (!std::filesystem::exists(std::filesystem::symlink_status(path, error)))
+        return "";
+    trace::Database database(path, SQLITE_OPEN_READWRITE, trace::FileKind::test_results);
+    if (is_empty(database))
+        return "";
+    check_about(database, path, subject);
+    std::set<std::string> now = {"trace", "oracles"};
+    for (const Producer &each : subject.producers) {
+        now.insert(each.name);
+        if (about(database, each.name) != each.digest)
+            return each.words;
+    }
+    for (Statement row(database.get(), "SELECT name FROM about"); row.step();)
+        if (!now.contains(std::string(row.text(0))))
+            return "what judges";
+    return "";
+}
+
 Results::Results(const std::filesystem::path &path, const ResultsSubject &subject)
     : database_(path, kOpen, trace::FileKind::test_results)
 {
+    sqlite3_db_config(database_.get(), SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+    sqlite3_db_config(database_.get(), SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
     // Images are looked up by identity: the index should stay in memory, but not without bound.
     database_.execute("PRAGMA cache_size = -65536; BEGIN IMMEDIATE");
-    if (database_.integer("PRAGMA application_id") == 0 &&
-        database_.integer("SELECT count(*) FROM sqlite_schema") == 0) {
+    if (is_empty(database_))
         prepare(subject);
-    } else if (database_.integer("PRAGMA application_id") != kResultsId ||
-               database_.integer("PRAGMA user_version") != kResultsVersion) {
-        fail(ErrorKind::trace,
-             "{} does not hold results of this version of fencepost; --restart forgets it and "
-             "tests anew",
-             path.string());
-    }
-    if (about(database_, "trace") != subject.trace)
-        fail(ErrorKind::usage, "{} is about another recording; --restart tests this one anew",
-             path.string());
-    if (const std::string oracles = about(database_, "oracles"); oracles != subject.oracles)
-        fail(ErrorKind::usage,
-             "{} holds verdicts of other oracles ({}); name these, or --restart tests anew",
-             path.string(), oracles.empty() ? "the default ones" : oracles);
+    check_about(database_, path, subject);
     find_.emplace(
         database_.get(),
         "SELECT number, verdict, session FROM image WHERE identity = ? AND expectation = ?");
@@ -100,6 +176,8 @@ void Results::prepare(const ResultsSubject &subject)
     Statement row(database_.get(), "INSERT INTO about VALUES (?, ?)");
     row.bind(1, std::string_view("trace")).bind(2, std::string_view(subject.trace)).run();
     row.bind(1, std::string_view("oracles")).bind(2, std::string_view(subject.oracles)).run();
+    for (const Producer &each : subject.producers)
+        row.bind(1, std::string_view(each.name)).bind(2, std::string_view(each.digest)).run();
 }
 
 void Results::begin_session(const SessionStart &start)

@@ -13,6 +13,7 @@
 #include "replayer/guest/pool/worker.h"
 #include "replayer/image/line_hash.h"
 #include "replayer/test/baseline.h"
+#include "replayer/test/provenance.h"
 #include "trace/database.h"
 
 namespace fencepost::test {
@@ -20,6 +21,7 @@ namespace fencepost::test {
 struct ResultsSubject {
     std::string trace;   // event digest
     std::string oracles; // joined by commas
+    std::vector<Producer> producers = {};
 };
 
 struct SessionStart {
@@ -77,6 +79,13 @@ struct Finding {
     std::string state = {};
     std::uint64_t images = 0;
 };
+
+// Of results that are there: one that is about another trace or other oracles is an Error(usage).
+// Looks at `trace` and `oracles` only; nothing is changed but for a journal that is rolled back.
+void check_results(const std::filesystem::path &path, const ResultsSubject &subject);
+// What has changed since the results that are there were made: words of the first such producer, or
+// nothing.
+std::string changed_since(const std::filesystem::path &path, const ResultsSubject &subject);
 
 // For one thread. Everything is in one transaction until commit().
 class Results {

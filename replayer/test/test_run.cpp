@@ -295,7 +295,7 @@ std::string TestWalk::file_finding(const guest::Outcome &outcome, const Pending 
     finding.title = title_of(deciding_evidence(outcome.judgement));
     finding.image = outcome.image;
     finding.state = pending.state;
-    write_finding(run_.findings(), reader_, finding, outcome.judgement, stacks);
+    write_finding(run_, reader_, finding, outcome.judgement, stacks);
     results_.put_finding(finding);
     return finding.id;
 }
@@ -415,14 +415,7 @@ const char *to_string(TestStop stop)
 
 void forget_results(const record::RunFiles &run)
 {
-    // The verdicts last: without them nothing vouches for the findings.
-    for (const fs::path &path :
-         {run.findings(), fs::path(run.results().string() + "-journal"), run.results()}) {
-        std::error_code error;
-        fs::remove_all(path, error);
-        if (error)
-            fail_errno(fmt::format("cannot remove {}", path.string()), error.value());
-    }
+    record::remove_results(run.folder());
 }
 
 TestReport test_run(const record::RunFiles &run, const TestGuest &guest, oracle::Judge &judge,
@@ -434,7 +427,16 @@ TestReport test_run(const record::RunFiles &run, const TestGuest &guest, oracle:
     const PmPlace place(guest.cache(), guest.source().config, options.jobs);
     if (options.restart)
         forget_results(run);
-    Results results(run.results(), {reader.recording().event_digest, options.oracles});
+    ResultsSubject subject = {reader.recording().event_digest, options.oracles, options.producers};
+    if (const auto promise = judge.promise()) // by default it comes from a table of fencepost's
+        subject.producers.push_back({"promise", "the promise held against the file system", describe(promise->promise)});
+    const std::string changed = changed_since(run.results(), subject);
+    if (!changed.empty()) {
+        if (options.say)
+            options.say(fmt::format("{} has changed: earlier verdicts do not count", changed));
+        forget_results(run);
+    }
+    Results results(run.results(), subject);
     results.begin_session({states::text_of(options.walk.strategies),
                            std::string(name_of(options.walk.model)),
                            std::string(name_of(options.walk.fences)), options.walk.seed,
@@ -450,6 +452,7 @@ TestReport test_run(const record::RunFiles &run, const TestGuest &guest, oracle:
     listener.set_walk(walk);
     TestReport &report = listener.report();
     report.promise = judge.promise();
+    report.started_anew = changed;
     try {
         report.walk = walk.run(listener);
         listener.finish();
@@ -472,7 +475,7 @@ TestReport test_run(const record::RunFiles &run, const TestGuest &guest, oracle:
     report.disagreements = results.disagreements();
     report.states = results.states();
     report.findings = results.findings();
-    update_findings(run.findings(), report.findings);
+    update_findings(run, report.findings);
     return report;
 }
 

@@ -28,6 +28,8 @@ struct TestOptions {
     std::uint64_t bugs = UINT64_MAX; // stops when there are so many findings of them
     double confirm = 0.02;           // share of the passes that a fresh guest judges too
     std::string oracles = {};  // their names, sorted: verdicts of others are not mixed with theirs
+    std::vector<Producer> producers = {}; // when one has changed, earlier verdicts do not count
+    std::function<void(const std::string &line)> say = {};
     bool restart = false;      // forget earlier verdicts
     bool always_fresh = false; // a restored guest for every image
     std::function<void(const std::string &line)> say = {}; // what takes a while
@@ -68,6 +70,7 @@ struct TestReport {
     std::uint64_t probes = 0; // images that were tested to find out what decides
     double probe_seconds = 0;
     guest::WorkerCounts workers;
+    std::string started_anew; // what had changed since the earlier verdicts; empty: nothing
     // Of all sessions.
     Baseline baseline;
     std::uint64_t masked = 0; // images of which something was left out that the baseline has too

@@ -10,7 +10,9 @@ import tempfile
 import tomllib
 import unittest
 
+MAKE_TRACE = sys.argv.pop(2)
 PROGRAM = sys.argv.pop(1)
+SOURCE = pathlib.Path(__file__).parents[2]
 CASES = tomllib.loads(pathlib.Path(__file__).with_name("bad_input.toml").read_text())["case"]
 
 
@@ -38,6 +40,10 @@ def make_files(directory):
             f'[workload]\nkind = "script"\ntext = "true"\n[analyze]\ntransactions = ["{file}"]\n')
     (directory / "outside.order").write_text("struct pmem0 sh in /bin/sh\n")
     (directory / "order-outside.toml").write_text('[workload]\nkind = "script"\ntext = "true"\n[analyze]\norder = ["outside.order"]\n')
+    (directory / "xfs-small.toml").write_text('[workload]\nkind = "script"\ntext = "true"\n[pm]\nsize = "16M"\n'
+                                              '[file_system]\ntype = "xfs"\n')
+    (directory / "unknown-fs.toml").write_text('[workload]\nkind = "script"\ntext = "true"\n[file_system]\ntype = "frobfs"\n')
+    (directory / "type.toml").write_text('[workload]\nkind = "script"\ntext = "true"\n[pm]\nsize = 128\n')
     (directory / "good.toml").write_text('[workload]\nkind = "script"\ntext = "true"\n')
     (directory / "quote.toml").write_text('[workload]\nkind = "script"\ntext = "echo \'x"\n')
     (directory / "full").mkdir()
@@ -68,6 +74,31 @@ def make_files(directory):
     tar.unlink()
 
 
+STATE = "00000000-aea-1-n"  # looked for only when all else is right
+TRACE = "store pmem0 8 = 1 @f\nflush clwb pmem0 @f\nfence sfence @f\n"
+
+
+def make_runs(directory):
+    """Runs without guests: one that is whole, and what `kill -9` leaves of others."""
+    for name, text in {"traced": TRACE, "interrupted": TRACE + "recording running\n", "killed": TRACE,
+                       "judged": TRACE, "unreadable": TRACE}.items():
+        (directory / name).mkdir()
+        subprocess.run([MAKE_TRACE, "-", directory / name / "trace.db"], input=text, text=True, check=True)
+    (directory / "unreadable/trace.db").chmod(0)
+    (directory / "link").symlink_to("text")
+    # A writer that ends with half a transaction in the file.
+    writer = ("import os, sqlite3, sys; db = sqlite3.connect(sys.argv[1], isolation_level=None);"
+              "db.execute('PRAGMA cache_size = 2'); db.execute('BEGIN');"
+              "db.executemany('INSERT INTO meta VALUES (?, ?)', ((str(i), 'x' * 50) for i in range(20000))); os._exit(0)")
+    subprocess.run([sys.executable, "-c", writer, directory / "killed/trace.db"], check=True)
+    digest = sqlite3.connect(directory / "judged/trace.db").execute("SELECT event_digest FROM recording").fetchone()[0]
+    results = sqlite3.connect(directory / "judged/results.db")
+    results.executescript((SOURCE / "replayer/test/results.sql").read_text())
+    results.executemany("INSERT INTO about VALUES (?, ?)", [("trace", digest), ("oracles", "usable")])
+    results.commit()
+    results.close()
+
+
 def snapshot(cache):
     # Lock files stay for the next process that wants the lock.
     return sorted(str(p) for folder in ("scratch", "images", "templates") for p in (cache / folder).glob("*")
@@ -81,6 +112,7 @@ class BadInput(unittest.TestCase):
     def setUpClass(cls):
         cls.directory = tempfile.TemporaryDirectory()
         make_files(pathlib.Path(cls.directory.name))
+        make_runs(pathlib.Path(cls.directory.name))
         (pathlib.Path(cls.directory.name) / "small").mkdir()
 
     @classmethod
@@ -88,7 +120,7 @@ class BadInput(unittest.TestCase):
         cls.directory.cleanup()
 
     def fill(self, text):
-        return text.replace("{dir}", self.directory.name)
+        return text.replace("{dir}", self.directory.name).replace("{state}", STATE).replace("{long}", "/long" * 480)
 
     def command(self, case):
         command = [PROGRAM, "-q"] + [self.fill(word) for word in case["command"]]
@@ -99,6 +131,13 @@ class BadInput(unittest.TestCase):
             command = ["bwrap", "--dev-bind", "/", "/", "--size", str(disk), "--tmpfs", f"{self.directory.name}/small",
                        "--setenv", "FENCEPOST_CACHE", f"{self.directory.name}/small",
                        "sh", "-c", f'{links}; exec "$@"', "sh"] + command
+        if folder := case.get("read_only"):
+            folder = str(cache_directory() / folder)
+            command = ["bwrap", "--dev-bind", "/", "/", "--ro-bind", folder, folder, *command]
+        if case.get("unprivileged"):
+            # The same user as seen from outside, so files without permissions are closed to it; root is not.
+            command = ["bwrap", "--dev-bind", "/", "/", "--unshare-user", "--uid", "1000", "--gid", "1000", "--cap-drop", "ALL",
+                       *command]
         return command
 
 

@@ -13,6 +13,7 @@
 #include "base/interrupt.h"
 #include "replayer/record/verify.h"
 #include "tests/guest/world.h"
+#include "trace/journal.h"
 #include "trace/reader.h"
 
 namespace fencepost::record {
@@ -90,6 +91,7 @@ void wait_for_events(ChildProcess &recorder, const fs::path &trace, std::uint64_
 bool trace_ended(const fs::path &run)
 {
     try {
+        trace::roll_back(run / "trace.db");
         return trace::TraceReader(run / "trace.db").recording().state == trace::RecordingState::complete;
     } catch (const Error &) {
         return true; // refused: to be removed by hand
@@ -105,6 +107,7 @@ void judge(const fs::path &trace, const trace::TraceReader &reference, Tally &ta
     }
     std::optional<trace::TraceReader> reader;
     try {
+        trace::roll_back(trace);
         reader.emplace(trace);
     } catch (const Error &error) {
         if (error.kind() != ErrorKind::trace)

@@ -4,6 +4,7 @@
 
 #include "base/child_process.h"
 #include "base/files.h"
+#include "trace/database.h"
 
 namespace fencepost::test {
 namespace {
@@ -73,6 +74,42 @@ TEST_F(RunVerb, VerdictsOfAnotherTestDoNotCount)
     // The same oracles by name are the same.
     EXPECT_EQ(fencepost({"test", "--oracle", "program", run_.string()}), 1) << said_;
     EXPECT_NE(said_.find("tested     0 images"), std::string::npos) << said_;
+}
+
+// Verdicts belong to what they come from: the guest's image, the oracles, the recording.
+TEST_F(RunVerb, VerdictsFromBeforeAChangeDoNotCount)
+{
+    const std::filesystem::path oracle = directory_.path() / "mine";
+    std::filesystem::create_directories(oracle);
+    write_file(oracle / "oracle.toml", "summary = \"never objects\"\nfile_systems = [\"ext4\"]\n"
+                                       "program = \"check\"\nbefore = true\n");
+    const auto write_program = [&](const char *text) {
+        write_file(oracle / "check", text);
+        std::filesystem::permissions(oracle / "check", std::filesystem::perms::owner_all);
+    };
+    write_program("#!/bin/sh\nexit 0\n");
+    const std::string spec = std::string(kLedger) + "[test]\noracles = [\"./mine\"]\n";
+    ASSERT_EQ(run(spec, {"--limit", "3"}), 0) << said_;
+    const std::vector<std::string> again = {"test", run_.string(), "--strategy", "none-all", "--limit", "1"};
+    ASSERT_EQ(fencepost(again), 0) << said_;
+    EXPECT_EQ(said_.find("earlier verdicts do not count"), std::string::npos) << said_;
+
+    write_program("#!/bin/sh\n# changed\nexit 0\n");
+    ASSERT_EQ(fencepost(again), 0) << said_;
+    EXPECT_NE(said_.find("the oracle mine has changed: earlier verdicts do not count"), std::string::npos) << said_;
+    EXPECT_NE(said_.find("in all     1 states"), std::string::npos) << said_;
+
+    trace::Database(run_ / "results.db", SQLITE_OPEN_READWRITE)
+        .execute("UPDATE about SET value = 'other' WHERE name LIKE 'guest 1 %'");
+    ASSERT_EQ(fencepost(again), 0) << said_;
+    EXPECT_NE(said_.find("the guest's agent has changed: earlier verdicts do not count"), std::string::npos) << said_;
+    ASSERT_EQ(fencepost(again), 0) << said_;
+    EXPECT_EQ(said_.find("earlier verdicts do not count"), std::string::npos) << said_;
+
+    trace::Database(run_ / "trace.db", SQLITE_OPEN_READWRITE)
+        .execute("UPDATE meta SET value = 'other' WHERE key = 'image_digest'");
+    EXPECT_EQ(run(spec, {"--limit", "3"}), 2) << said_;
+    EXPECT_NE(said_.find("was recorded with another guest image"), std::string::npos) << said_;
 }
 
 TEST_F(RunVerb, AWorkloadThatFailedFailsEveryCall)

@@ -294,7 +294,7 @@ TEST_P(PmImages, ExportedImagesAndDeltas)
         write_delta(file, delta);
         const ImageDelta read = read_delta(file);
         EXPECT_EQ(read, delta);
-        const auto made = write_image(directory_.path() / "image", initial, read);
+        const auto made = write_image(directory_.path() / "image", initial, read, Overwrite::yes);
         EXPECT_EQ(made.size(), 1u);
         const std::string text = read_file(made[0]);
         const auto bytes = std::as_bytes(std::span(text));
@@ -302,7 +302,7 @@ TEST_P(PmImages, ExportedImagesAndDeltas)
         ImageDelta foreign = read;
         if (!foreign.lines.empty()) {
             foreign.lines.pop_back();
-            EXPECT_THROW(write_image(directory_.path() / "other", initial, foreign), Error);
+            EXPECT_THROW(write_image(directory_.path() / "other", initial, foreign, Overwrite::yes), Error);
         }
         return true;
     });

@@ -237,10 +237,46 @@ TEST_F(RunTest, WhatIsNoRunIsLeftAlone)
     EXPECT_NE(refusal(Replace::any).find("is not a directory"), std::string::npos);
 }
 
+// Only what fencepost wrote: a user's notes stay, and so does where a link leads.
+TEST_F(RunTest, WhatOthersPutIntoARunStays)
+{
+    make_trace(0x2a);
+    const fs::path finding = files().findings() / "0123456789ab";
+    fs::create_directories(finding);
+    for (const char *name : {"summary.json", "console.log", "image.delta", "my thoughts.txt"})
+        write_file(finding / name, "x");
+    fs::create_directories(files().findings() / "0123456789ac");
+    write_file(files().findings() / "0123456789ac/summary.json", "x");
+    fs::create_directories(files().findings() / "old");
+    write_file(files().findings() / "todo", "x");
+    fs::create_directories(files().legal_states());
+    write_file(files().legal_states() / "own.0", "x");
+    write_file(files().results(), "x");
+    const fs::path outside = directory_.path() / "outside";
+    fs::create_directories(outside);
+    write_file(outside / "summary.json", "x");
+    fs::create_symlink(outside, files().findings() / "0123456789ad");
+    EXPECT_EQ(refusal(Replace::any), "accepted");
+    for (const fs::path &gone : {finding / "summary.json", finding / "image.delta", files().findings() / "0123456789ac",
+                                 files().legal_states(), files().results(), files().trace()})
+        EXPECT_FALSE(fs::exists(gone)) << gone;
+    for (const fs::path &kept : {finding / "my thoughts.txt", files().findings() / "old", files().findings() / "todo",
+                                 outside / "summary.json", files().findings() / "0123456789ad"})
+        EXPECT_TRUE(fs::exists(kept)) << kept;
+}
+
+TEST_F(RunTest, AnIdOfAFindingIsTwelveDigits)
+{
+    EXPECT_TRUE(is_finding_id("0123456789ab"));
+    for (const char *bad : {"", "0123456789a", "0123456789abc", "0123456789aB", "../../../etc", "0123456/89ab", "..........."})
+        EXPECT_FALSE(is_finding_id(bad)) << bad;
+}
+
 TEST_F(RunTest, OneRecorderAtATime)
 {
     const NewRun first(run(), Replace::unfinished_only);
     EXPECT_NE(refusal(Replace::any).find("is being recorded or tested by another process"), std::string::npos);
+    EXPECT_TRUE(is_being_recorded(files()));
 }
 
 TEST_F(RunTest, InputsComeBack)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Specs: every field is read, every mistake is named with its place, and the reference has them all.
 #include "replayer/record/spec.h"
+#include "replayer/record/spec_examples.h"
 
 #include <gtest/gtest.h>
 
@@ -137,8 +138,8 @@ TEST_F(SpecTest, NamesTheMistakeAndItsPlace)
         {"[guest]\nimage = \"a\x1b\"\n", "x.toml:2:11: a control character (0x1b)"},
         {kWorkload + "[gest]\n", "x.toml:4:2: there is no field 'gest'; a spec has guest, pm,"},
         {kWorkload + "[guest]\ncpu = 1\n", "x.toml:5:1: there is no field 'guest.cpu'; guest has image,"},
-        {kWorkload + "[guest]\ncpus = 9\n", "x.toml:5:8: guest.cpus is a whole number from 1 to 8"},
-        {kWorkload + "[guest]\ncpus = \"1\"\n", "x.toml:5:8: guest.cpus is a whole number from 1 to 8"},
+        {kWorkload + "[guest]\ncpus = 9\n", "x.toml:5:8: guest.cpus must be a whole number from 1 to 8"},
+        {kWorkload + "[guest]\ncpus = \"1\"\n", "x.toml:5:8: guest.cpus must be a whole number from 1 to 8"},
         {kWorkload + "[guest]\nram = \"1\"\n", "x.toml:5:7: guest RAM must be 128M to 2G"},
         {kWorkload + "[guest]\nram = \"lots\"\n", "x.toml:5:7: 'lots' is not a size"},
         {kWorkload + "[guest]\nimage = \"a\"\nkernel = \"work.sh\"\n", "x.toml:5:9: a spec has an image, or"},
@@ -147,19 +148,19 @@ TEST_F(SpecTest, NamesTheMistakeAndItsPlace)
         {kWorkload + "pm = 3\n", "x.toml:4:1: there is no field 'workload.pm'"},
         {"pm = 3\n" + kWorkload, "x.toml:1:6: pm is a table: write [pm] or [[pm]]"},
         {kWorkload + "[file_system]\n", "x.toml:4:1: file_system.type is needed"},
-        {kWorkload + "[file_system]\ntype = \"ext4\"\ndevice = 1\n", "x.toml:6:10: file_system.device is a whole number from 0 to 0"},
+        {kWorkload + "[file_system]\ntype = \"ext4\"\ndevice = 1\n", "x.toml:6:10: file_system.device must be a whole number from 0 to 0"},
         {kWorkload + "[file_system]\ntype = \"ext4\"\nmount_point = \"mnt\"\n", "x.toml:6:15: mount_point is an absolute path in the guest"},
         {kWorkload + "[setup]\n", "x.toml:4:1: setup has a script or a file with one"},
         {"[workload]\nkind = \"dance\"\n", "x.toml:2:8: workload.kind is \"script\", \"program\""},
         {"[workload]\nkind = \"script\"\n", "x.toml:1:1: a workload of this kind has a text or a file"},
         {"[workload]\nkind = \"program\"\n", "x.toml:1:1: workload.command is needed"},
-        {"[workload]\nkind = \"program\"\ncommand = [1]\n", "x.toml:3:12: workload.command is a list of strings"},
+        {"[workload]\nkind = \"program\"\ncommand = [1]\n", "x.toml:3:12: workload.command must be a list of strings such as ["},
         {"[workload]\nkind = \"program\"\ncommand = [\"a\"]\ntext = \"\"\n", "x.toml:4:8: a program has a command, and no text"},
         {kWorkload + "command = [\"x\"]\n", "x.toml:4:11: only a workload of kind \"program\" has a command"},
-        {kWorkload + "environment = { A = 1 }\n", "x.toml:4:21: workload.environment is a table of strings"},
-        {kWorkload + "system_calls = 1\n", "x.toml:4:16: workload.system_calls is true or false"},
+        {kWorkload + "environment = { A = 1 }\n", "x.toml:4:21: workload.environment must be a table of strings such as { NAME"},
+        {kWorkload + "system_calls = 1\n", "x.toml:4:16: workload.system_calls must be true or false"},
         {kWorkload + "unmount = true\n", "x.toml:4:11: there is no [file_system] to unmount"},
-        {kWorkload + "time_limit = 0\n", "x.toml:4:14: workload.time_limit is a whole number from 1 to 86400"},
+        {kWorkload + "time_limit = 0\n", "x.toml:4:14: workload.time_limit must be a whole number from 1 to 86400"},
         {kWorkload + "[copy]\nfrom = \"work.sh\"\n", "x.toml:4:1: copy has 'from', a file of the host"},
         {kWorkload + "[copy]\nfrom = \"nothing\"\nto = \"/x\"\n", "No such file or directory"},
     };
@@ -167,6 +168,43 @@ TEST_F(SpecTest, NamesTheMistakeAndItsPlace)
         const std::string message = refusal(row.text);
         EXPECT_NE(message.find(row.message), std::string::npos) << row.text << "\n" << message;
     }
+}
+
+// A value of a wrong type is answered with one of the right type.
+TEST_F(SpecTest, ATypeErrorShowsWhatIsWanted)
+{
+    for (const std::string &field : spec_fields()) {
+        const std::size_t dot = field.find('.');
+        const std::string table = field.substr(0, dot);
+        const std::string name = field.substr(dot + 1);
+        if (name.starts_with("promise")) // a string or a table
+            continue;
+        const std::string example(example_of(field));
+        ASSERT_FALSE(example.empty()) << field;
+        const bool scalar = example.front() != '"' && example.front() != '[' && example.front() != '{';
+        const std::string line = name + " = " + (scalar ? "\"x\"" : "3") + "\n";
+        std::string text = kWorkload;
+        if (table != "workload")
+            text += "[" + table + "]\n";
+        if (table == "file_system" && name != "type")
+            text += "type = \"ext4\"\n";
+        if (field == "copy.to")
+            text += "from = \"work.sh\"\n";
+        if (name == "kind" || name == "text" || name == "file" || name == "command")
+            text = table == "workload" ? "[workload]\n" : text;
+        if (field == "workload.text" || field == "workload.file")
+            text += "kind = \"script\"\n";
+        if (field == "workload.command")
+            text += "kind = \"program\"\n";
+        if (field == "copy.from")
+            text += "to = \"/x\"\n";
+        const std::string message = refusal(text + line);
+        EXPECT_NE(message.find(field + " must be "), std::string::npos) << text << line << message;
+        if (!scalar)
+            EXPECT_TRUE(message.ends_with(" such as " + example)) << message;
+    }
+    EXPECT_NE(refusal(kWorkload + "[pm]\nsize = 128\n").find("pm.size must be a string such as \"128M\""),
+              std::string::npos);
 }
 
 TEST_F(SpecTest, FilesStayBelowTheSpec)

@@ -190,8 +190,58 @@ TEST_F(ResultsTest, WhatIsWrongWithTheFileIsNotSaidOfATrace)
     open().commit();
     trace::Database(path(), SQLITE_OPEN_READWRITE).execute("DROP TABLE origin");
     EXPECT_EQ(refusal(), path().string() +
-                             " cannot be used as the results of a test: no such table: origin; "
-                             "--restart forgets it and tests anew");
+                             " is damaged: its tables are not those of results; --restart forgets it and "
+                             "tests anew");
+    std::filesystem::remove(path());
+    open().commit();
+    trace::Database(path(), SQLITE_OPEN_READWRITE)
+        .execute("CREATE TRIGGER t AFTER INSERT ON image BEGIN DELETE FROM finding; END");
+    EXPECT_NE(refusal().find("its tables are not those of results"), std::string::npos);
+}
+
+// An id becomes the name of a folder.
+TEST_F(ResultsTest, AnIdThatIsAPathIsRefused)
+{
+    for (const char *id : {"../../../../tmp/x", "/etc/cron.d/x", "0123456789a/", "", "."}) {
+        {
+            Results results = open();
+            results.begin_session({});
+            results.put_finding({.id = id});
+            results.commit();
+        }
+        try {
+            open();
+            ADD_FAILURE() << "'" << id << "' was taken";
+        } catch (const Error &error) {
+            EXPECT_EQ(error.kind(), ErrorKind::trace);
+            EXPECT_EQ(error.what(), path().string() + " is damaged: a finding has an id that fencepost does not give; "
+                                                      "--restart forgets it and tests anew");
+        }
+        std::filesystem::remove(path());
+    }
+}
+
+// Verdicts belong to what they come from.
+TEST_F(ResultsTest, AChangeOfWhatProducedTheVerdictsIsNamed)
+{
+    ResultsSubject subject = {"t", "mount", {{"guest 4 k", "the kernel k", "1"}, {"oracle o", "the oracle o", "2"}}};
+    EXPECT_EQ(changed_since(path(), subject), "") << "there are no results";
+    {
+        Results results(path(), subject);
+        results.begin_session({});
+    }
+    EXPECT_EQ(changed_since(path(), subject), "");
+    subject.producers[1].digest = "3";
+    EXPECT_EQ(changed_since(path(), subject), "the oracle o");
+    subject.producers[0].digest = "3";
+    EXPECT_EQ(changed_since(path(), subject), "the kernel k");
+    subject.producers = {{"guest 4 k", "the kernel k", "1"}};
+    EXPECT_EQ(changed_since(path(), subject), "what judges") << "one is gone";
+    subject.producers = {{"guest 4 k", "the kernel k", "1"}, {"oracle o", "the oracle o", "2"}, {"test", "[test]", "4"}};
+    EXPECT_EQ(changed_since(path(), subject), "[test]") << "one is new";
+    subject.oracles = "usable";
+    EXPECT_THROW(check_results(path(), subject), Error);
+    EXPECT_THROW(changed_since(path(), subject), Error);
 }
 
 TEST_F(ResultsTest, TwoTestersExcludeEachOther)
@@ -266,7 +316,7 @@ TEST_F(ResultsTest, AFindingThatLacksItsStoresIsUnknown)
     {
         Results results = open();
         results.begin_session({});
-        results.put_finding({.id = "f",
+        results.put_finding({.id = "0123456789ab",
                              .verdict = "inconsistent",
                              .decides = Decides::absent,
                              .absent = FindingStore{3, "append", ""},
@@ -281,7 +331,7 @@ TEST_F(ResultsTest, AFindingThatLacksItsStoresIsUnknown)
     EXPECT_FALSE(kept.absent);
     const Finding explained =
         Grouping({kept}).place({"", Verdict::inconsistent, "", {}}, tested(0, 9)).finding;
-    EXPECT_EQ(explained.id, "f");
+    EXPECT_EQ(explained.id, "0123456789ab");
     EXPECT_FALSE(explained.absent);
 }
 

@@ -10,8 +10,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "base/files.h"
 #include "random_events.h"
+#include "trace/journal.h"
 
 namespace fencepost::trace {
 namespace {
@@ -37,6 +39,20 @@ constexpr std::size_t kEvents = 40000;
         buffer.clear();
         writer.sync();
         progress.synced = writer.event_count();
+    }
+}
+
+// Whether a reader finds a journal to roll back, which it leaves as it is.
+bool is_refused(const std::filesystem::path &path)
+{
+    try {
+        const TraceReader reader(path);
+        return false;
+    } catch (const Error &error) {
+        EXPECT_NE(std::string(error.what()).find("`fencepost repair "), std::string::npos)
+            << error.what();
+        EXPECT_TRUE(std::filesystem::exists(path.string() + "-journal"));
+        return true;
     }
 }
 
@@ -71,7 +87,10 @@ TEST(KilledRecorder, LeavesAValidPrefix)
             ASSERT_EQ(progress.synced, 0u);
             continue;
         }
-        rolled_back += std::filesystem::exists(path.string() + "-journal");
+        const bool refused = is_refused(path);
+        rolled_back += roll_back(path);
+        ASSERT_TRUE(!refused || !is_refused(path)) << "a second time";
+        ASSERT_FALSE(std::filesystem::exists(path.string() + "-journal") && refused);
 
         const TraceReader reader(path);
         ASSERT_LE(reader.recording().state, RecordingState::running);

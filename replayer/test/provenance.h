@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What the verdicts on a run come from. A verdict is not mixed with those of another kernel, module,
+// agent, oracle or promise.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "replayer/record/recorder.h"
+#include "replayer/record/run_directory.h"
+
+namespace fencepost::test {
+
+struct Producer {
+    std::string name;   // in results.db, table `about`
+    std::string words;  // for people: "the kernel vmlinuz"
+    std::string digest; // of its contents
+};
+
+// `image`: of the guest; `oracles`: as they were asked for, none: the default ones.
+std::vector<Producer> producers_of(const std::filesystem::path &cache, const std::string &image,
+                                   const record::RunFiles &run, const record::RecordInputs &inputs,
+                                   const std::vector<std::string> &oracles);
+
+} // namespace fencepost::test
