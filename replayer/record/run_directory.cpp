@@ -24,7 +24,7 @@ constexpr int kLockTries = 10;
 constexpr std::chrono::milliseconds kLockPause(10);
 
 // What fencepost writes into findings/ID.
-constexpr std::string_view kFindingFiles[] = {"summary.json", "console.log", "image.delta"};
+constexpr std::string_view kFindingFiles[] = {"summary.json", "console.log", "image.delta", "tree.json"};
 
 std::vector<fs::path> recorded_files(const RunFiles &files)
 {
