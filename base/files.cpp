@@ -54,7 +54,8 @@ void write_file(const fs::path &path, std::string_view text)
 {
     const fs::path beside = path.string() + fmt::format(".{}.new", getpid());
     try {
-        const Fd fd(open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+        unlink(beside.c_str()); // of a process with the same number; or a link that waits there
+        const Fd fd(open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
         if (!fd)
             fail_errno(fmt::format("cannot write {}", path.string()));
         write_all(fd.get(), std::as_bytes(std::span(text.data(), text.size())), path);
