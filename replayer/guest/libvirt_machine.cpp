@@ -259,6 +259,9 @@ std::string domain_xml(const QemuProgram &qemu, const MachinePlan &plan, const s
         for (const std::string &argument : more)
             arguments += fmt::format("    <qemu:arg value='{}'/>\n", escaped(argument));
     };
+    // libvirt has no words for another vendor; of two -cpu the last counts.
+    if (config.accelerator == Accelerator::tcg)
+        add({"-cpu", cpu_model(config)});
     add(memory_arguments(plan));
     add(clock_arguments(config));
     if (plan.restore)
@@ -270,11 +273,7 @@ std::string domain_xml(const QemuProgram &qemu, const MachinePlan &plan, const s
     for (const char *socket : {"console", "control_serial", "log_serial"})
         serial_ports += fmt::format("    <serial type='unix'>{}<target port='{}'/></serial>\n", source(socket), port++);
     const bool kvm = config.accelerator == Accelerator::kvm;
-    const std::string cpu =
-        kvm                            ? "<cpu mode='host-passthrough'/>"
-        : config.clock == Clock::icount ? "<cpu mode='maximum'><feature policy='disable' name='rdrand'/>"
-                                          "<feature policy='disable' name='rdseed'/></cpu>"
-                                        : "<cpu mode='maximum'/>";
+    const char *cpu = kvm ? "<cpu mode='host-passthrough'/>" : "<cpu mode='maximum'/>";
     return fmt::format(R"(<domain type='{type}' xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'>
   <name>{name}</name>
   <memory unit='b'>{ram}</memory>

@@ -96,7 +96,13 @@ std::string cpu_model(const GuestConfig &config)
 {
     if (config.accelerator == Accelerator::kvm)
         return "host";
-    return config.clock == Clock::icount ? "max,-rdrand,-rdseed" : "max";
+    // An Intel CPU, by the numbers of the first ones that had PM: TCG's own is an AMD one, where older
+    // kernels patch mfence into every system call as a speculation barrier, and that counts as a persist
+    // barrier. Without monitor: kernels may idle with mwait on Intel, which TCG does not wait at.
+    std::string model = "max,vendor=GenuineIntel,family=6,model=85,stepping=7,-monitor";
+    if (config.clock == Clock::icount)
+        model += ",-rdrand,-rdseed";
+    return model;
 }
 
 std::vector<std::string> memory_arguments(const MachinePlan &plan)

@@ -31,6 +31,25 @@ std::vector<std::string> operations(const TraceReader &reader)
     return texts;
 }
 
+struct InstructionCount {
+    trace::EventKind kind;
+    std::string_view name;
+    trace::Privilege privilege;
+};
+
+std::size_t count_of(const TraceReader &reader, const InstructionCount &wanted)
+{
+    std::map<trace::SiteId, trace::Privilege> privileges;
+    for (const trace::SiteRow &row : reader.sites())
+        privileges[row.site.id] = row.site.privilege;
+    std::size_t count = 0;
+    for (trace::EventScan scan = reader.scan(); scan.next();)
+        for (const trace::Event &event : scan.events())
+            count += event.kind == wanted.kind && trace::subkind_name(event.kind, event.subkind) == wanted.name &&
+                     privileges[event.site] == wanted.privilege;
+    return count;
+}
+
 // Recorded twice: the second must be the first, bit for bit.
 RecordResult record_twice(RecordingPlace &place, const std::string &spec)
 {
@@ -118,6 +137,25 @@ TEST(Record, LibpmemobjProgram)
     bool opened = false;
     reader.for_each_marker([&](const trace::MarkerRow &row) { opened = opened || row.marker.text == "/mnt/pm/pool"; });
     EXPECT_TRUE(opened) << "no system call names the pool";
+    // libpmem takes clwb on Intel CPUs only, and clflushopt elsewhere.
+    using enum trace::Privilege;
+    EXPECT_GT(count_of(reader, {trace::EventKind::flush, "clwb", user}), 10u);
+    EXPECT_EQ(count_of(reader, {trace::EventKind::flush, "clflushopt", user}), 0u);
+}
+
+// Elsewhere kernels before 5.4 use mfence as their speculation barrier, in every system call with a path.
+TEST(Record, TheGuestsCpuIsAnIntelOne)
+{
+    RecordingPlace place;
+    const RecordResult result = place.record("[pm]\nsize = '32M'\n[file_system]\ntype = 'ext4'\n[workload]\nkind = 'script'\n"
+                                             "text = \"\"\"\necho x >a\nmv a b\ngrep -m 1 vendor_id /proc/cpuinfo\n"
+                                             "grep -o -w -E -m 1 'clwb' /proc/cpuinfo\nsync\n\"\"\"\n");
+    EXPECT_EQ(result.report.steps.at(1).run.output, "vendor_id\t: GenuineIntel\nclwb\n");
+    EXPECT_EQ(result.end, WorkloadEnd::finished) << result.outcome;
+    const TraceReader reader(place.trace());
+    using enum trace::Privilege;
+    EXPECT_GT(count_of(reader, {trace::EventKind::fence, "lfence", kernel}), 50u);
+    EXPECT_EQ(count_of(reader, {trace::EventKind::fence, "mfence", kernel}), 0u);
 }
 
 TEST(Record, E820AndTwoCpus)

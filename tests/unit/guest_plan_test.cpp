@@ -110,7 +110,20 @@ TEST(QemuCommand, CountsInstructionsForRecordings)
     EXPECT_TRUE(clock_arguments(config).empty());
     config.clock = Clock::icount;
     EXPECT_TRUE(has_pair(clock_arguments(config), "-icount", "shift=0,sleep=off"));
-    EXPECT_EQ(cpu_model(config), "max,-rdrand,-rdseed");
+    EXPECT_EQ(cpu_model(config), "max,vendor=GenuineIntel,family=6,model=85,stepping=7,-monitor,-rdrand,-rdseed");
+}
+
+TEST(QemuCommand, EmulatesAnIntelCpu)
+{
+    const MachinePlan plan = plan_with({});
+    const std::string model = "max,vendor=GenuineIntel,family=6,model=85,stepping=7,-monitor";
+    EXPECT_TRUE(has_pair(qemu_command({"qemu", "10.0", 10, 0}, plan, {}), "-cpu", model));
+    // It is in what a template is known by, and the last of two counts.
+    const std::string domain = domain_xml({"qemu", "10.0", 10, 0}, plan, "N", "S");
+    EXPECT_NE(domain.find("<qemu:arg value='-cpu'/>\n    <qemu:arg value='" + model + "'/>"), std::string::npos) << domain;
+    GuestConfig kvm;
+    kvm.accelerator = Accelerator::kvm;
+    EXPECT_EQ(cpu_model(kvm), "host");
 }
 
 // Whatever could interrupt the guest at the host's pleasure is not there.
