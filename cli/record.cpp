@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/places.h"
 #include "cli/analyze_verb.h"
+#include "cli/reach_warnings.h"
 #include "cli/record_verb.h"
 #include "replayer/record/completeness.h"
 #include "replayer/record/names.h"
@@ -56,11 +57,15 @@ void run_record(Context &context, const RecordArguments &options)
     if (options.dry_run)
         return;
     const RunFiles files = {options.run};
-    if (context.settings.json)
-        print_json(summary(files, result));
-    else
+    if (context.settings.json) {
+        nlohmann::json document = summary(files, result);
+        document["warnings"] = warnings_json(files);
+        print_json(document);
+    } else {
         print_recording(files, result);
-    context.exit_code = result.end == WorkloadEnd::finished ? 0 : 1;
+        print_warnings(files);
+    }
+    context.exit_code = with_reach(result.end == WorkloadEnd::finished ? 0 : 1, files);
 }
 
 Recorder make_recorder(const Context &context, EventCounter *counter)

@@ -12,6 +12,7 @@
 #include "base/files.h"
 #include "base/places.h"
 #include "cli/analyze_verb.h"
+#include "cli/reach_warnings.h"
 #include "cli/record_verb.h"
 #include "cli/test_verb.h"
 #include "guest-images/image/image_store.h"
@@ -128,13 +129,16 @@ void run(Context &context, const RunOptions &options)
     title(context, "test");
     const test::TestReport report = run_test(context, files, options.test);
     document["test"] = report_json(report);
+    document["warnings"] = warnings_json(files);
     if (as_json)
         print_json(document);
     else
         print_report(report, files);
+    if (!as_json)
+        print_warnings(files);
     context.exit_code = has_bug(rules) || !workload_finished(document["record"])
                             ? 1
-                            : exit_code_of(report);
+                            : with_reach(exit_code_of(report), files);
 }
 
 } // namespace

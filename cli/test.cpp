@@ -14,11 +14,13 @@
 
 #include "base/error.h"
 #include "base/places.h"
+#include "cli/reach_warnings.h"
 #include "cli/run_argument.h"
 #include "cli/terminal_text.h"
 #include "replayer/oracle/image_judge.h"
 #include "replayer/record/run_files.h"
 #include "replayer/test/finding_files.h"
+#include "replayer/test/workload_finding.h"
 #include "trace/journal.h"
 
 namespace fencepost::cli {
@@ -122,11 +124,15 @@ void run_test_verb(Context &context, const TestOptions &options)
     check_test_arguments(options);
     const record::RunFiles files = record::open_run(options.run);
     const test::TestReport report = run_test(context, files, options);
-    if (context.settings.json)
-        print_json(report_json(report));
-    else
+    if (context.settings.json) {
+        json document = report_json(report);
+        document["warnings"] = warnings_json(files);
+        print_json(document);
+    } else {
         print_report(report, files);
-    context.exit_code = exit_code_of(report);
+        print_warnings(files);
+    }
+    context.exit_code = with_reach(exit_code_of(report), files);
 }
 
 } // namespace
@@ -266,6 +272,8 @@ std::string stores_of(const std::optional<test::FindingStore> &store, std::size_
 
 std::string what_decides(const test::Finding &finding)
 {
+    if (finding.oracle == test::kWorkloadOracle)
+        return "the workload itself does it, without a power failure";
     const std::string absent = stores_of(finding.absent, finding.absent_sites.size());
     const std::string present = stores_of(finding.present, finding.present_sites.size());
     switch (finding.decides) {
@@ -373,12 +381,18 @@ void print_report(const test::TestReport &report, const record::RunFiles &files)
         fmt::print("not tried  by usable: {} ({} image{})\n", what, images, images == 1 ? "" : "s");
     fmt::print("in all     {} states: {}\n", report.states, counted(report.all_verdicts));
     print_promise(report);
+    for (const auto &[reason, images] : report.infra_reasons)
+        fmt::print("infra      {} image{} could not be judged: {}\n", images, images == 1 ? "" : "s",
+                   terminal_text(reason));
     fmt::print("findings   {}\n", report.findings.size());
     for (const test::Finding &finding : report.findings) {
         fmt::print("  {} {} {}: {} ({})\n", finding.id, finding.severity, finding.verdict,
                    terminal_text(finding.title), finding.oracle);
-        fmt::print("    {} image{}; {}\n", finding.images, finding.images == 1 ? "" : "s",
-                   what_decides(finding));
+        if (finding.images != 0)
+            fmt::print("    {} image{}; {}\n", finding.images, finding.images == 1 ? "" : "s",
+                       what_decides(finding));
+        else
+            fmt::print("    {}\n", what_decides(finding));
         if (finding.severity == "warning")
             fmt::print("    relies on an incidental locked instruction\n");
         fmt::print("    {}\n", (files.findings() / finding.id).string());
@@ -390,6 +404,9 @@ json report_json(const test::TestReport &report)
     json findings = json::array();
     for (const test::Finding &finding : report.findings)
         findings.push_back(test::to_json(finding));
+    json infra = json::array();
+    for (const auto &[reason, images] : report.infra_reasons)
+        infra.push_back({{"reason", reason}, {"images", images}});
     return {{"tested", report.tested},
             {"verdicts", report.verdicts},
             {"not_tried", report.not_tried},
@@ -421,6 +438,7 @@ json report_json(const test::TestReport &report)
               {"disagreements", report.disagreements},
               {"states", report.states}}},
             {"baseline", baseline_json(report)},
+            {"infra_errors", infra},
             {"findings", findings}};
 }
 

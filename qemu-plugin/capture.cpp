@@ -13,11 +13,6 @@ constexpr std::uint64_t kPageMask = kPageBytes - 1;
 constexpr std::uint64_t kWidestAccess = 16; // that QEMU makes in one piece
 constexpr std::uint64_t kTableBase = 0x000f'ffff'ffff'f000; // of cr3
 
-std::uint64_t masked(std::uint64_t value, unsigned size)
-{
-    return size == 8 ? value : value & ((std::uint64_t{1} << size * 8) - 1);
-}
-
 // As it is in memory.
 qemu_plugin_mem_value stored_value(qemu_plugin_meminfo_t info, unsigned size, const CodePoint &code)
 {
@@ -55,12 +50,33 @@ std::uint64_t Tracer::find_frame(Vcpu &cpu, qemu_plugin_meminfo_t info, std::uin
     physical_.learn(address, physical);
     const std::uint64_t frame = is_pm(physical) ? physical & ~kPageMask : TranslationCache::kVolatile;
     cpu.translations.insert(address, frame);
+    if (!absent_.empty()) [[unlikely]]
+        resolve_absent(cpu, address, frame);
     return frame;
+}
+
+// Just before the access that shows where the page is.
+void Tracer::resolve_absent(const Vcpu &cpu, std::uint64_t address, std::uint64_t frame)
+{
+    if (frame == TranslationCache::kVolatile) {
+        absent_.appear_volatile(address_space_of(cpu), address);
+        return;
+    }
+    const std::vector<trace::Event> flushes = absent_.appear(address_space_of(cpu), address, frame);
+    if (recording_)
+        for (const trace::Event &flush : flushes)
+            push(flush);
+}
+
+void Tracer::learn_paging(Vcpu &cpu)
+{
+    if (cpu.paging.cr3 == 0)
+        cpu.paging = guest_.paging();
 }
 
 std::uint64_t Tracer::walk_to_frame(Vcpu &cpu, std::uint64_t address)
 {
-    const std::optional<Translation> found = physical_.translate(address);
+    const std::optional<Translation> found = physical_.translate(cpu.paging, address);
     if (!found)
         return TranslationCache::kUnknown;
     if (!found->present)
@@ -72,17 +88,20 @@ std::uint64_t Tracer::walk_to_frame(Vcpu &cpu, std::uint64_t address)
     return frame;
 }
 
-std::uint64_t Tracer::address_space_of(Vcpu &cpu)
+std::uint64_t Tracer::address_space_of(const Vcpu &cpu) const
 {
-    if (cpu.address_space == 0)
-        cpu.address_space = guest_.read(kCr3) & kTableBase;
-    return cpu.address_space;
+    return cpu.paging.cr3 & kTableBase;
 }
 
 Process &Tracer::process_of(Vcpu &cpu)
 {
-    if (!cpu.process)
-        cpu.process = &processes_.in(address_space_of(cpu));
+    if (cpu.process)
+        return *cpu.process;
+    if (address_space_of(cpu) == 0) {
+        ++quality_.unknown_processes;
+        return processes_.in(0);
+    }
+    cpu.process = &processes_.in(address_space_of(cpu));
     return *cpu.process;
 }
 
@@ -112,7 +131,7 @@ void Tracer::store(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t addr
     // The page after a volatile one may be PM.
     if (frame == TranslationCache::kVolatile && (address & kPageMask) <= kPageBytes - kWidestAccess) [[likely]]
         return;
-    if (recording_)
+    if (recording_ || workload_ended_)
         record_store(vcpu, info, address, frame, code);
 }
 
@@ -130,16 +149,22 @@ void Tracer::record_store(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64
         return;
     }
     const qemu_plugin_mem_value value = stored_value(info, size, code);
-    trace::Event event = new_event(vcpu, code);
-    event.address = frame | offset;
-    event.size = static_cast<std::uint8_t>(size);
-    if (size <= 8) [[likely]] {
-        event.value = masked(value.data.u64, size);
-        push(event);
+    keep_store(vcpu, code, frame | offset, size, &value.data);
+}
+
+void Tracer::keep_store(unsigned vcpu, CodePoint &code, std::uint64_t physical, unsigned size, const void *bytes)
+{
+    if (!recording_) [[unlikely]] {
+        late_.put(physical, bytes, size);
         return;
     }
+    if (!absent_.empty()) [[unlikely]]
+        absent_.store(physical, size);
+    trace::Event event = new_event(vcpu, code);
+    event.address = physical;
+    event.size = static_cast<std::uint8_t>(size);
     trace::EventBuffer &events = queue_.current().events;
-    events.push_store(event, &value.data.u128);
+    events.push_store(event, bytes);
     if (events.full()) [[unlikely]]
         queue_.hand_over();
 }
@@ -160,22 +185,15 @@ void Tracer::record_split_store(unsigned vcpu, qemu_plugin_meminfo_t info, std::
             ++quality_.untranslated_stores;
             continue;
         }
-        trace::Event event = new_event(vcpu, code);
-        event.address = frame | ((address + start) & kPageMask);
-        event.size = static_cast<std::uint8_t>(count);
-        trace::EventBuffer &events = queue_.current().events;
-        events.push_store(event, bytes + start);
-        if (events.full())
-            queue_.hand_over();
+        keep_store(vcpu, code, frame | ((address + start) & kPageMask), count, bytes + start);
     }
 }
 
 void Tracer::locked_store(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address, CodePoint &code)
 {
-    if (!recording_)
-        return;
     store(vcpu, info, address, code);
-    record_fence(vcpu, code, *code.what.fence);
+    if (recording_)
+        record_fence(vcpu, code, *code.what.fence);
 }
 
 void Tracer::load(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address, CodePoint &code)
@@ -206,20 +224,29 @@ void Tracer::flush(unsigned vcpu, CodePoint &code)
 {
     if (!recording_)
         return;
+    Vcpu &cpu = *vcpus_[vcpu];
+    learn_paging(cpu);
     trace::Event event = new_event(vcpu, code);
     if (!event.has_address()) {
         push(event);
         return;
     }
-    Vcpu &cpu = *vcpus_[vcpu];
-    const std::uint64_t address = guest_.address_of(code.what.operand, code.next_pc());
+    const std::optional<std::uint64_t> operand = guest_.address_of(code.what.operand, code.next_pc());
+    if (!operand) {
+        ++quality_.untranslated_flushes;
+        return;
+    }
+    const std::uint64_t address = *operand;
     std::uint64_t frame = cpu.translations.find(address);
-    if (frame == TranslationCache::kUnknown)
+    if (frame == TranslationCache::kUnknown) {
         frame = walk_to_frame(cpu, address);
+        if (!absent_.empty() && (frame == TranslationCache::kVolatile || frame < TranslationCache::kUnknown))
+            resolve_absent(cpu, address, frame);
+    }
     if (frame == TranslationCache::kUnknown) {
         ++quality_.untranslated_flushes;
     } else if (frame == TranslationCache::kAbsent) {
-        ++quality_.flushes_of_absent_pages;
+        absent_.remember(address_space_of(cpu), address, event);
     } else if (frame == TranslationCache::kVolatile) {
         sites_.count_volatile_flush(event.site);
     } else {
@@ -236,6 +263,8 @@ void Tracer::fence(unsigned vcpu, CodePoint &code)
 
 void Tracer::record_fence(unsigned vcpu, CodePoint &code, trace::FenceKind kind)
 {
+    if (!absent_.empty() && (kind == trace::FenceKind::sfence || kind == trace::FenceKind::mfence)) [[unlikely]]
+        absent_.fence(vcpu);
     trace::Event event = new_event(vcpu, code);
     event.kind = trace::EventKind::fence;
     event.subkind = static_cast<std::uint8_t>(kind);
@@ -249,7 +278,8 @@ void Tracer::translation_change(unsigned vcpu, CodePoint &code)
     cpu.translations.forget();
     if (code.what.cr3_source == kNoRegister)
         return;
-    cpu.address_space = guest_.read(static_cast<Register>(code.what.cr3_source)) & kTableBase;
+    cpu.paging = guest_.paging(); // for cr4, which changes while a kernel boots
+    cpu.paging.cr3 = guest_.read(static_cast<Register>(code.what.cr3_source));
     cpu.process = nullptr;
 }
 

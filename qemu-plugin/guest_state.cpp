@@ -43,6 +43,11 @@ std::uint64_t GuestState::read(Register name)
 {
     g_byte_array_set_size(bytes_, 0);
     qemu_plugin_read_register(handles_[name], bytes_);
+    // What it returns for a failure is -1 or false, by level; that there are no bytes is the same in all.
+    if (bytes_->len == 0) [[unlikely]] {
+        ++failed_reads_;
+        return 0;
+    }
     std::uint64_t value = 0;
     std::memcpy(&value, bytes_->data, bytes_->len < sizeof value ? bytes_->len : sizeof value);
     return value;
@@ -55,8 +60,9 @@ std::optional<std::string> GuestState::read_bytes(std::uint64_t address, std::si
     return std::string(reinterpret_cast<const char *>(bytes_->data), length);
 }
 
-std::uint64_t GuestState::address_of(const MemoryOperand &operand, std::uint64_t next_pc)
+std::optional<std::uint64_t> GuestState::address_of(const MemoryOperand &operand, std::uint64_t next_pc)
 {
+    const std::uint64_t failed_before = failed_reads_;
     std::uint64_t address = static_cast<std::uint64_t>(operand.displacement);
     if (operand.rip_relative)
         address += next_pc;
@@ -68,6 +74,8 @@ std::uint64_t GuestState::address_of(const MemoryOperand &operand, std::uint64_t
         address &= 0xffff'ffff;
     if (operand.segment != Segment::flat)
         address += read(operand.segment == Segment::fs ? kFsBase : kGsBase);
+    if (failed_reads_ != failed_before)
+        return std::nullopt;
     return address;
 }
 

@@ -20,19 +20,24 @@ enum Register : std::uint8_t {
     kFsBase, kGsBase, kCr3, kCr4, kRegisters
 };
 
-// One for all vCPUs: every call is about the vCPU that runs the callback. Registers are current only
-// in callbacks that were registered as reading them.
+// One for all vCPUs: every call is about the vCPU that runs the callback. Registers can be read, and are
+// current, only in callbacks that were registered as reading them, and when code is translated: elsewhere
+// QEMU before 10.1 gives stale ones, and later ones none.
 class GuestState : public GuestMemory {
 public:
     // From a vCPU's first callback. Throws a guest error if a register is missing.
     void find_registers();
 
+    // 0, and counted, where QEMU gives none.
     std::uint64_t read(Register name);
+    std::uint64_t failed_reads() const { return failed_reads_; }
     std::optional<std::string> read_bytes(std::uint64_t address, std::size_t length) override;
-    std::uint64_t address_of(const MemoryOperand &operand, std::uint64_t next_pc);
+    // Nothing: a register that it needs could not be read.
+    std::optional<std::uint64_t> address_of(const MemoryOperand &operand, std::uint64_t next_pc);
     PagingState paging();
 
 private:
+    std::uint64_t failed_reads_ = 0;
     std::array<qemu_plugin_register *, kRegisters> handles_ = {};
     GByteArray *bytes_ = nullptr; // grown once, then reused
 };

@@ -31,6 +31,7 @@ std::optional<MarkerKind> kind_of(std::uint64_t code)
     case FENCEPOST_MARKER_RECORD_ON:
         return MarkerKind::record_on;
     case FENCEPOST_MARKER_RECORD_OFF:
+    case FENCEPOST_MARKER_WORKLOAD_END:
         return MarkerKind::record_off;
     case FENCEPOST_MARKER_NOTE:
         return MarkerKind::note;
@@ -54,6 +55,7 @@ std::optional<MarkerPayload> decode_marker(const MarkerRegisters &registers, con
     if (!kind || registers.length > FENCEPOST_MARKER_TEXT_MAX)
         return std::nullopt;
     payload.kind = *kind;
+    payload.ends_workload = (registers.code & ~std::uint64_t{FENCEPOST_MARKER_SHARED}) == FENCEPOST_MARKER_WORKLOAD_END;
     if (registers.length > 0) {
         std::optional<std::string> text = read_text(registers.text, registers.length);
         if (!text)

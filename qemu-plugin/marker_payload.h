@@ -29,6 +29,7 @@ struct MarkerPayload {
     trace::MarkerKind kind = trace::MarkerKind::note;
     SystemCallSwitch system_calls = SystemCallSwitch::none; // not none: no event, `kind` says nothing
     bool shared = false;  // belongs to no process
+    bool ends_workload = false; // a record_off for good
     trace::Marker marker; // all but `process`
 };
 

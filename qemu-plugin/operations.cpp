@@ -59,6 +59,7 @@ void Tracer::locate_range(Vcpu &cpu, trace::Marker &marker)
 
 void Tracer::marker(unsigned vcpu, CodePoint &code)
 {
+    learn_paging(*vcpus_[vcpu]);
     const MarkerRegisters registers = {guest_.read(kRax), guest_.read(kRdi), guest_.read(kRsi), guest_.read(kRdx),
                                        guest_.read(kRcx)};
     std::optional<MarkerPayload> payload =
@@ -69,6 +70,8 @@ void Tracer::marker(unsigned vcpu, CodePoint &code)
         ++quality_.malformed_markers;
         return;
     }
+    if (workload_ended_)
+        return;
     if (payload->system_calls == SystemCallSwitch::on)
         system_calls_.switch_on(address_space_of(*vcpus_[vcpu]));
     else if (payload->system_calls == SystemCallSwitch::off)
@@ -84,10 +87,25 @@ void Tracer::marker(unsigned vcpu, CodePoint &code)
         recording_ = true;
     if (payload->kind == trace::MarkerKind::record_off)
         recording_ = false;
+    workload_ended_ = workload_ended_ || payload->ends_workload;
+}
+
+// From here on a page of the address space may be one of something else.
+void Tracer::forget_absent(const Vcpu &cpu, std::uint64_t system_call)
+{
+    constexpr std::uint64_t kFixed = 0x10; // MAP_FIXED
+    const bool remaps = system_call == SYS_mmap ? (guest_.read(kR10) & kFixed) != 0
+                                                : system_call == SYS_munmap || system_call == SYS_mremap ||
+                                                      system_call == SYS_execve || system_call == SYS_exit_group;
+    if (remaps)
+        absent_.forget(address_space_of(cpu));
 }
 
 void Tracer::system_call(unsigned vcpu, CodePoint &code)
 {
+    learn_paging(*vcpus_[vcpu]);
+    if (!absent_.empty()) [[unlikely]]
+        forget_absent(*vcpus_[vcpu], guest_.read(kRax));
     if (options_.stacks)
         note_system_call(vcpu, code);
     if (!system_calls_.on())
@@ -107,6 +125,7 @@ void Tracer::return_from_kernel(unsigned vcpu, CodePoint &code)
     if (!system_calls_.on() && !options_.stacks)
         return;
     Vcpu &cpu = *vcpus_[vcpu];
+    learn_paging(cpu);
     ReturnToUser back;
     if (code.what.transfer == Transfer::sysret) {
         back.pc = guest_.read(kRcx);

@@ -50,9 +50,15 @@ bool PhysicalMemory::find_direct_map(const PagingState &paging)
     return false;
 }
 
-std::optional<Translation> PhysicalMemory::translate(std::uint64_t address)
+std::optional<Translation> PhysicalMemory::translate(const PagingState &paging, std::uint64_t address)
 {
-    const PagingState paging = guest_.paging();
+    if (qemu_plugin_translate_vaddr) {
+        std::uint64_t physical = 0;
+        // Whether the page can be written it does not say.
+        return qemu_plugin_translate_vaddr(address, &physical) ? Translation{true, physical, false} : Translation{};
+    }
+    if (paging.cr3 == 0)
+        return std::nullopt;
     if (base_ == 0 && !find_direct_map(paging))
         return std::nullopt;
     return walk_page_tables(paging, address, [&](std::uint64_t physical) { return read(base_, physical); });

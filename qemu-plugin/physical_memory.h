@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Physical memory, read through the guest kernel's direct map of it: a plugin reads by virtual
-// address only.
+// What a virtual address means, where no access has just told. QEMU's own translation is asked where the
+// interface has it (level 5); else the guest's page tables are read, through the kernel's direct map of
+// physical memory: such a plugin reads by virtual address only.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,8 @@ public:
     // A translation that a store has just used. Where the direct map is differs between kernels and,
     // with address randomisation, between boots; stores through it show it.
     void learn(std::uint64_t address, std::uint64_t physical);
-    std::optional<Translation> translate(std::uint64_t address);
+    // `paging`: of the vCPU that runs; not needed where QEMU translates. Nothing: not found out.
+    std::optional<Translation> translate(const PagingState &paging, std::uint64_t address);
 
 private:
     std::optional<std::uint64_t> read(std::uint64_t base, std::uint64_t physical);

@@ -51,7 +51,7 @@ void on_vcpu_start(qemu_plugin_id_t, unsigned vcpu) noexcept
 
 void on_translation(qemu_plugin_id_t, qemu_plugin_tb *block) noexcept
 {
-    guarded([&] { the_tracer->translate(block); });
+    guarded([&] { the_tracer->translate(running->index(0), block); });
 }
 
 void on_exit(qemu_plugin_id_t, void *) noexcept

@@ -95,8 +95,11 @@ std::uint64_t qemu_plugin_hwaddr_phys_addr(const qemu_plugin_hwaddr *address);
 
 // Elements are qemu_plugin_reg_descriptor.
 GArray *qemu_plugin_get_registers();
-// Appends to `bytes`. What it returns differs between levels; the length says whether it worked.
+// Appends to `bytes`. What it returns differs between levels; the length says whether it worked. From level 5
+// on it does not in callbacks that were registered with QEMU_PLUGIN_CB_NO_REGS.
 int qemu_plugin_read_register(qemu_plugin_register *handle, GByteArray *bytes);
 bool qemu_plugin_read_memory_vaddr(std::uint64_t address, GByteArray *bytes, std::size_t length);
+// From level 5 on; null before. False: nothing is mapped there.
+__attribute__((weak)) bool qemu_plugin_translate_vaddr(std::uint64_t address, std::uint64_t *physical);
 
 } // extern "C"

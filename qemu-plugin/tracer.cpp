@@ -34,8 +34,11 @@ void Tracer::add_vcpu(unsigned vcpu)
     vcpus_[vcpu] = std::make_unique<Vcpu>();
 }
 
-void Tracer::translate(qemu_plugin_tb *block)
+void Tracer::translate(unsigned vcpu, qemu_plugin_tb *block)
 {
+    // Before anything of the block runs: its stores are told where registers cannot be read.
+    if (vcpu < vcpus_.size() && vcpus_[vcpu])
+        learn_paging(*vcpus_[vcpu]);
     const std::size_t count = qemu_plugin_tb_n_insns(block);
     for (std::size_t i = 0; i < count; ++i)
         instrument(qemu_plugin_tb_get_insn(block, i));
@@ -114,11 +117,8 @@ void Tracer::instrument_stacks(qemu_plugin_insn *instruction, CodePoint &code)
         qemu_plugin_register_vcpu_insn_exec_cb(instruction, callback::stack_pointer_move, QEMU_PLUGIN_CB_R_REGS, &code);
 }
 
-void Tracer::finish()
+void Tracer::count_quality(trace::TraceWriter &writer) const
 {
-    trace::TraceWriter &writer = queue_.finish();
-    for (const auto &[site, count] : sites_.volatile_flushes())
-        writer.put_volatile_flushes(site, count);
     using trace::Severity;
     auto count = [&](const char *name, std::uint64_t value, Severity severity, const char *meaning) {
         writer.put_data_quality({name, static_cast<std::int64_t>(value), severity, meaning});
@@ -130,11 +130,26 @@ void Tracer::finish()
           "Stores were executed whose physical address could not be found; they are missing if they were to PM.");
     count("untranslated_flushes", quality_.untranslated_flushes, Severity::error,
           "Flushes were executed whose physical address could not be found; they are missing if they were of PM.");
-    count("flushes_of_absent_pages", quality_.flushes_of_absent_pages, Severity::warning,
-          "Flushes were executed through a mapping whose page nobody had touched; hardware would map the page first, "
-          "and flush what was stored to it through another mapping.");
+    count("unread_registers", guest_.failed_reads() + quality_.unknown_processes, Severity::error,
+          "QEMU did not give a register that decides what an event is, or whose it is.");
+    const AbsentFlushCounts absent = absent_.counts();
+    count("flushes_of_absent_pages", absent.resolved + absent.overtaken + absent.unresolved, Severity::info,
+          "Flushes were executed through a mapping whose page nobody had touched; hardware maps the page first.");
+    count("unresolved_absent_flushes", absent.overtaken + absent.unresolved, Severity::warning,
+          "Flushes of pages that were not mapped are left out, because the page never appeared in PM, or its line was "
+          "stored to before it did; what they flush stays in flight.");
     count("malformed_markers", quality_.malformed_markers, Severity::warning,
           "Marker instructions were executed with a payload that says nothing known; they are left out.");
+}
+
+void Tracer::finish()
+{
+    trace::TraceWriter &writer = queue_.finish();
+    for (const auto &[site, count] : sites_.volatile_flushes())
+        writer.put_volatile_flushes(site, count);
+    for (const auto &[line, late] : late_.lines())
+        writer.put_late_line(late);
+    count_quality(writer);
     writer.finish(trace::RecordingState::complete, "");
 }
 

@@ -7,10 +7,12 @@
 #include <memory>
 #include <vector>
 
+#include "qemu-plugin/absent_flushes.h"
 #include "qemu-plugin/call_stacks.h"
 #include "qemu-plugin/code_map.h"
 #include "qemu-plugin/event_queue.h"
 #include "qemu-plugin/guest_state.h"
+#include "qemu-plugin/late_lines.h"
 #include "qemu-plugin/options.h"
 #include "qemu-plugin/physical_memory.h"
 #include "qemu-plugin/process.h"
@@ -23,7 +25,7 @@ namespace fencepost::tracer {
 
 struct Vcpu {
     TranslationCache translations;
-    std::uint64_t address_space = 0; // page-table base; 0 = not known yet
+    PagingState paging; // cr3 = 0: not known yet
     Process *process = nullptr;      // that runs there; null = to be looked up
     CallStacks::Cursor stacks;
 };
@@ -33,7 +35,7 @@ struct Quality {
     std::uint64_t undecodable_instructions = 0;
     std::uint64_t untranslated_flushes = 0;
     std::uint64_t untranslated_stores = 0;
-    std::uint64_t flushes_of_absent_pages = 0;
+    std::uint64_t unknown_processes = 0;
     std::uint64_t malformed_markers = 0;
 };
 
@@ -44,7 +46,8 @@ public:
     explicit Tracer(const Options &options);
 
     void add_vcpu(unsigned vcpu);
-    void translate(qemu_plugin_tb *block);
+    // `vcpu`: the one that needs the block.
+    void translate(unsigned vcpu, qemu_plugin_tb *block);
     void finish();
 
     // What executed code reports, in trace order.
@@ -67,11 +70,17 @@ private:
     std::uint64_t frame_of(Vcpu &cpu, qemu_plugin_meminfo_t info, std::uint64_t address);
     std::uint64_t find_frame(Vcpu &cpu, qemu_plugin_meminfo_t info, std::uint64_t address);
     std::uint64_t walk_to_frame(Vcpu &cpu, std::uint64_t address);
+    void resolve_absent(const Vcpu &cpu, std::uint64_t address, std::uint64_t frame);
+    void forget_absent(const Vcpu &cpu, std::uint64_t system_call);
+    // Only where registers can be read.
+    void learn_paging(Vcpu &cpu);
     void locate_range(Vcpu &cpu, trace::Marker &marker);
     bool is_pm(std::uint64_t physical) const;
     void record_store(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address, std::uint64_t frame,
                       CodePoint &code);
     void record_split_store(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address, CodePoint &code);
+    // `bytes`: as many as were stored.
+    void keep_store(unsigned vcpu, CodePoint &code, std::uint64_t physical, unsigned size, const void *bytes);
     void record_fence(unsigned vcpu, CodePoint &code, trace::FenceKind kind);
     trace::Event new_event(unsigned vcpu, CodePoint &code);
     void push(const trace::Event &event);
@@ -79,8 +88,9 @@ private:
     void note_return(Vcpu &cpu, const ReturnToUser &back);
     void push_marker(unsigned vcpu, CodePoint &code, trace::MarkerKind kind, trace::Marker marker);
     void push_markers(unsigned vcpu, CodePoint &code, const std::vector<NewMarker> &markers);
-    std::uint64_t address_space_of(Vcpu &cpu);
+    std::uint64_t address_space_of(const Vcpu &cpu) const;
     Process &process_of(Vcpu &cpu);
+    void count_quality(trace::TraceWriter &writer) const;
     bool matters(const Instruction &what) const;
     void instrument(qemu_plugin_insn *instruction);
     void instrument_stacks(qemu_plugin_insn *instruction, CodePoint &code);
@@ -96,8 +106,11 @@ private:
     SystemCalls system_calls_;
     Sites sites_;
     CallStacks stacks_;
+    AbsentFlushes absent_;
+    LateLines late_;
     Quality quality_;
     bool recording_;
+    bool workload_ended_ = false; // nothing is recorded any more, but stores to PM are still kept
 };
 
 } // namespace fencepost::tracer

@@ -68,7 +68,7 @@ std::string layout_of(Database &database)
                       " pragma_table_xinfo(t.name) c WHERE t.name = ?1 ORDER BY c.cid");
     for (const char *table :
          {"meta", "recording", "region", "initial_image", "event_block", "site", "site_count",
-          "symbol", "stack", "stack_frame", "marker", "data_quality"}) {
+          "symbol", "stack", "stack_frame", "marker", "late_line", "data_quality"}) {
         columns.bind(1, std::string_view(table));
         while (columns.step())
             for (int column = 0; column < 6; ++column)

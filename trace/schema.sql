@@ -5,7 +5,7 @@
 -- module (extension `fencepost_trace`); everything else opens in any SQLite.
 
 PRAGMA application_id = 0x46504f53; -- "FPOS"
-PRAGMA user_version = 1;            -- format version: one number up for every incompatible change
+PRAGMA user_version = 2;            -- format version: one number up for every incompatible change
 
 -- Facts about the recording that hold for all of it, for example `spec` (its text),
 -- `tool_version`, `qemu_version`. Nothing in here depends on the host or the time of day.
@@ -33,7 +33,7 @@ CREATE TABLE region (
     file TEXT NOT NULL,          -- name of the backing file, without directories
     file_offset INTEGER NOT NULL, -- where the region starts in the backing file
     initial_digest TEXT,         -- XXH3-128 of the bytes before the first event; NULL = no initial image stored
-    final_digest TEXT            -- XXH3-128 of the bytes after the last event; NULL = not taken
+    final_digest TEXT            -- XXH3-128 of the bytes after the last event and what late_line says; NULL = not taken
 );
 
 -- PM before the first event, in chunks of 1 MiB. Pages of 4 KiB that are all zero are left out.
@@ -148,6 +148,14 @@ CREATE TABLE marker (
 
 -- Pairs the begin and end of operations and system calls (views operation and system_call).
 CREATE INDEX marker_pair ON marker (kind, process, number, seq);
+
+-- What was written to PM after the workload's end, while the machine was brought to a stop. No event has it and no crash state: together with the events it gives
+-- PM as it was when final_digest was taken.
+CREATE TABLE late_line (
+    line INTEGER PRIMARY KEY,    -- guest physical address / 64
+    written INTEGER NOT NULL,    -- bit i set: byte i of the line was written
+    bytes BLOB NOT NULL          -- 64 bytes: what the last of those writes left there
+);
 
 -- Counters that say how far the recording can be trusted.
 CREATE TABLE data_quality (

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "trace/late_lines.h"
 
 namespace fencepost::trace {
 
@@ -57,6 +58,7 @@ void check_whole(const TraceReader &reader)
     reader.symbols();
     reader.stacks();
     reader.stack_frames();
+    late_lines(reader);
     reader.data_quality();
     check_markers(reader);
 }

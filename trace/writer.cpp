@@ -12,6 +12,7 @@
 #include "base/deadline.h"
 #include "base/error.h"
 #include "base/files.h"
+#include "trace/late_lines.h"
 #include "trace/block.h"
 #include "trace/database.h"
 #include "trace/tables.h"
@@ -304,6 +305,16 @@ void TraceWriter::put_stack(const Stack &stack)
     state_->add_stack.bind(1, std::uint64_t{stack.id})
         .bind(2, std::uint64_t{stack.parent})
         .bind(3, std::uint64_t{stack.frame})
+        .run();
+}
+
+void TraceWriter::put_late_line(const LateLine &late)
+{
+    state_->begin();
+    Statement(state_->database.get(), "INSERT OR REPLACE INTO late_line VALUES (?1,?2,?3)")
+        .bind(1, late.line)
+        .bind(2, late.written)
+        .bind(3, std::span<const std::byte>(late.bytes))
         .run();
 }
 

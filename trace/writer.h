@@ -11,6 +11,8 @@
 
 namespace fencepost::trace {
 
+struct LateLine;
+
 // One thread at a time. Events come in order through append(); rows about sites, stacks and the
 // rest may come before or after the events that name them. Everything is committed in batches, at
 // sync() and at finish(): a killed recorder leaves a file that is valid up to its last batch and
@@ -36,6 +38,7 @@ public:
     void put_site(const Site &site);
     void put_stack_frame(const StackFrame &frame);
     void put_stack(const Stack &stack);
+    void put_late_line(const LateLine &late);
     void put_data_quality(const DataQuality &counter);
     // Replaces the number of flushes of volatile memory that the site has executed so far.
     void put_volatile_flushes(SiteId site, std::uint64_t count);

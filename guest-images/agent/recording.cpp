@@ -19,6 +19,7 @@
 #include "guest-images/agent/ops_executor.h"
 #include "guest-images/agent/run_request.h"
 #include "guest-images/agent/script_marks.h"
+#include "guest-images/agent/step_note.h"
 #include "qemu-plugin/marker/fencepost_marker.h"
 
 namespace fencepost::agent {
@@ -83,6 +84,21 @@ bool do_step(const JobStep &step, const ObservationPlan &observe, StepReport &re
     return false;
 }
 
+// In the trace before each step, so that one can tell the workload's events from the mount's.
+const char *step_note(StepKind kind)
+{
+    switch (kind) {
+    case StepKind::run:
+    case StepKind::ops:
+        return kWorkloadNote;
+    case StepKind::mount:
+        return kMountNote;
+    case StepKind::unmount:
+        return kUnmountNote;
+    }
+    return kWorkloadNote;
+}
+
 bool write_files(const Job &job, JobReport &report)
 {
     for (const JobFile &file : job.files) {
@@ -98,6 +114,8 @@ bool write_files(const Job &job, JobReport &report)
 void do_steps(const Job &job, JobReport &report)
 {
     for (const JobStep &step : job.steps) {
+        if (job.recorded)
+            fencepost_mark(FENCEPOST_MARKER_NOTE | FENCEPOST_MARKER_SHARED, 0, step_note(step.kind), 0);
         const pid_t marks = step.operations.empty() ? -1 : start_script_marks(step.operations);
         if (step.system_calls)
             fencepost_syscalls_on();
@@ -166,13 +184,14 @@ private:
                            [](const JobStep &step) { return is_sound(step.ops); });
     }
 
-    // Whatever the kernel does to PM from here on is neither recorded nor part of the final image,
-    // which the host takes while the machine stands still.
+    // Taking a CPU offline executes wbinvd, which would be a flush of everything that the workload forgot to
+    // flush: its end comes first. What reaches PM until the machine stands still is in the final image,
+    // which the host takes then, and the tracer keeps it apart.
     void end_recording()
     {
+        fencepost_workload_end();
         keep_one_cpu();
         mailbox_.set_state(MailboxState::recorded);
-        fencepost_record_off();
         stop_machine();
     }
 

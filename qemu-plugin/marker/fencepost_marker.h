@@ -32,7 +32,8 @@ enum fencepost_marker_code {
     FENCEPOST_MARKER_RECORD_OFF = 9,
     FENCEPOST_MARKER_NOTE = 10,
     FENCEPOST_MARKER_SYSCALLS_ON = 11,
-    FENCEPOST_MARKER_SYSCALLS_OFF = 12
+    FENCEPOST_MARKER_SYSCALLS_OFF = 12,
+    FENCEPOST_MARKER_WORKLOAD_END = 13
 };
 /* Added to a code: the marker belongs to no process, so that several can mark one operation. */
 #define FENCEPOST_MARKER_SHARED 0x100u
@@ -127,6 +128,12 @@ static inline void fencepost_syscalls_on(void)
 static inline void fencepost_syscalls_off(void)
 {
     fencepost_mark(FENCEPOST_MARKER_SYSCALLS_OFF, 0, 0, 0);
+}
+
+/* For the guest agent: nothing is recorded any more, markers neither. */
+static inline void fencepost_workload_end(void)
+{
+    fencepost_mark(FENCEPOST_MARKER_WORKLOAD_END, 0, 0, 0);
 }
 
 #endif

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "trace/image.h"
+#include "trace/late_lines.h"
 
 namespace fencepost::record {
 
@@ -62,6 +63,8 @@ ReplayedImage::ReplayedImage(const trace::TraceReader &reader)
         reader.load_initial_image(region, images_.back().bytes);
     }
     counts_ = trace::replay_onto(reader, images_);
+    late_ = trace::apply_late_lines(reader, images_);
+    counts_.outside += late_.outside;
 }
 
 ReplayedImage::~ReplayedImage()

@@ -21,6 +21,8 @@ public:
 
     const std::vector<trace::RegionImage> &images() const { return images_; }
     const trace::ReplayCounts &counts() const { return counts_; }
+    // Of `stores` here: the lines that were written after the workload's end.
+    const trace::ReplayCounts &late() const { return late_; }
     std::vector<std::string> digests() const; // by region
     // `final_pm`: the file behind each region as it was at the end.
     trace::Comparison compare(const trace::TraceReader &reader, const std::vector<std::filesystem::path> &final_pm,
@@ -29,6 +31,7 @@ public:
 private:
     std::vector<trace::RegionImage> images_;
     trace::ReplayCounts counts_;
+    trace::ReplayCounts late_;
 };
 
 // One line a difference: where, what is there, what should be, who wrote last.

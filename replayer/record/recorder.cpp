@@ -14,6 +14,7 @@
 #include "replayer/guest/scratch.h"
 #include "replayer/record/completeness.h"
 #include "replayer/record/jobs.h"
+#include "replayer/record/reach.h"
 #include "trace/amendment.h"
 #include "trace/image.h"
 #include "trace/writer.h"
@@ -218,7 +219,10 @@ void Session::judge(RecordingStop stop, RecordResult &result)
         return;
     case RecordingStop::time_over:
         guest_->machine().execute("stop", nlohmann::json::object(), Deadline::after(kRestoreTime));
-        ended(WorkloadEnd::hung, fmt::format("the guest still ran after {} s", inputs_.host_time_limit));
+        ended(WorkloadEnd::hung,
+              fmt::format("the guest still ran after {} s of the host's time; if the workload only needs longer, raise "
+                          "workload.host_time_limit",
+                          inputs_.host_time_limit));
         return;
     case RecordingStop::machine_died:
         fail(ErrorKind::guest, "QEMU died while it recorded: {}", guest_->machine().last_words());
@@ -387,6 +391,11 @@ RecordResult Recorder::record(const RecordInputs &inputs, const fs::path &trace,
     amendment.put_data_quality({"incomplete_lines", static_cast<std::int64_t>(result.differing_lines),
                                 trace::Severity::error,
                                 "lines of PM that differ at the end from what the recorded stores left there"});
+    amendment.put_data_quality({"late_lines", static_cast<std::int64_t>(replayed.late().stores), trace::Severity::info,
+                                "lines of PM that were written after the workload's end, while the machine was "
+                                "stopped; they are no part of the recording"});
+    for (const trace::DataQuality &counter : reach_counters(reach_of(reader), inputs, result.report.kernel_log))
+        amendment.put_data_quality(counter);
     amendment.put_data_quality({"stores_outside_pm", static_cast<std::int64_t>(replayed.counts().outside),
                                 trace::Severity::error, "recorded stores with a byte outside of every PM device"});
     amendment.commit();

@@ -351,6 +351,20 @@ void Results::put_finding(const Finding &finding)
     row.run();
 }
 
+void Results::put_workload_finding(const Finding &finding)
+{
+    Statement(database_.get(),
+              "INSERT OR IGNORE INTO finding (id, severity, verdict, oracle, summary, decides, absent_sites, "
+              "present_sites, last_site, last_name, last_operation, image, state, images) "
+              "VALUES (?1, ?2, ?3, ?4, ?5, 'unknown', '[]', '[]', 0, '', '', 0, '', 0)")
+        .bind(1, std::string_view(finding.id))
+        .bind(2, std::string_view(finding.severity))
+        .bind(3, std::string_view(finding.verdict))
+        .bind(4, std::string_view(finding.oracle))
+        .bind(5, std::string_view(finding.summary))
+        .run();
+}
+
 void Results::add_to_finding(const Finding &finding)
 {
     const std::string absent_sites = nlohmann::json(finding.absent_sites).dump();
@@ -436,6 +450,18 @@ std::vector<Finding> Results::findings()
                                       !finding.present_sites.empty());
     }
     return found;
+}
+
+std::vector<std::pair<std::string, std::uint64_t>> Results::infra_reasons()
+{
+    std::vector<std::pair<std::string, std::uint64_t>> reasons;
+    Statement rows(database_.get(),
+                   "SELECT summary, count(DISTINCT image) AS images FROM evidence "
+                   "JOIN image ON image.number = evidence.image WHERE image.verdict = 'infra_error' "
+                   "AND evidence.verdict = 'infra_error' GROUP BY summary ORDER BY images DESC, summary");
+    while (rows.step())
+        reasons.emplace_back(rows.text(0), rows.number(1));
+    return reasons;
 }
 
 std::uint64_t Results::disagreements()

@@ -112,6 +112,8 @@ public:
     void put_outcome(const guest::Outcome &outcome, std::string_view finding);
     // A new one, or one that this image is the first to explain.
     void put_finding(const Finding &finding);
+    // One without images; does nothing if it is known.
+    void put_workload_finding(const Finding &finding);
     // One more image of a known one, which may leave less that decides.
     void add_to_finding(const Finding &finding);
     void commit();
@@ -121,6 +123,8 @@ public:
     std::vector<Finding> findings(); // in the order of their first images
     std::uint64_t disagreements();
     std::uint64_t masked(); // images of which something was left out
+    // Why images could not be judged, with how many they are, the most first.
+    std::vector<std::pair<std::string, std::uint64_t>> infra_reasons();
     std::uint64_t states();
 
 private:

@@ -20,6 +20,7 @@
 #include "replayer/test/grouping.h"
 #include "replayer/test/healthy.h"
 #include "replayer/test/pm_place.h"
+#include "replayer/test/workload_finding.h"
 #include "trace/code_names.h"
 
 namespace fencepost::test {
@@ -441,6 +442,10 @@ TestReport test_run(const record::RunFiles &run, const TestGuest &guest, oracle:
                            std::string(name_of(options.walk.model)),
                            std::string(name_of(options.walk.fences)), options.walk.seed,
                            options.jobs, guest.describe()});
+    if (const auto finding = workload_finding(run, reader.recording())) {
+        results.put_workload_finding(*finding);
+        write_workload_finding(run, *finding);
+    }
     const image::InitialImage initial(reader);
     const guest::WorkerPlan plan = {guest.templates(), guest.source(),      initial, judge,
                                     place.path(),      options.always_fresh};
@@ -473,6 +478,7 @@ TestReport test_run(const record::RunFiles &run, const TestGuest &guest, oracle:
     report.masked = results.masked();
     report.all_verdicts = results.verdicts();
     report.disagreements = results.disagreements();
+    report.infra_reasons = results.infra_reasons();
     report.states = results.states();
     report.findings = results.findings();
     update_findings(run, report.findings);

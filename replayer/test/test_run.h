@@ -76,6 +76,7 @@ struct TestReport {
     std::uint64_t masked = 0; // images of which something was left out that the baseline has too
     std::map<std::string, std::uint64_t> all_verdicts;
     std::uint64_t disagreements = 0;
+    std::vector<std::pair<std::string, std::uint64_t>> infra_reasons; // why images could not be judged, how many
     std::uint64_t states = 0;
     std::vector<Finding> findings;
 

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "replayer/record/reach.h"
 #include "tests/guest/recording.h"
 #include "trace/reader.h"
 
@@ -178,6 +179,85 @@ fsync a
 )");
     EXPECT_EQ(marker_counts(TraceReader(place.trace()))[MarkerKind::op_end], 3) << result.outcome;
 }
+
+// Taking the second CPU offline executes wbinvd, a flush of everything: that is after the workload.
+TEST(Record, NothingAfterTheWorkloadIsRecorded)
+{
+    RecordingPlace place;
+    const RecordResult result = place.record(R"(
+[guest]
+cpus = 2
+[pm]
+size = "32M"
+[file_system]
+type = "ext4"
+[workload]
+kind = "ops"
+text = """
+open f a rdwr|creat
+pwrite f 0 4096
+map m f 0 4096
+store m 0 "x"
+"""
+)");
+    EXPECT_EQ(result.end, WorkloadEnd::finished) << result.outcome;
+    EXPECT_TRUE(result.complete()) << result.differing_lines;
+    const TraceReader reader(place.trace());
+    std::uint64_t last_operation = 0;
+    std::uint64_t off = 0;
+    reader.for_each_marker([&](const trace::MarkerRow &row) {
+        if (row.kind == MarkerKind::op_end)
+            last_operation = row.seq;
+        if (row.kind == MarkerKind::record_off)
+            off = row.seq;
+    });
+    EXPECT_EQ(off, reader.event_count() - 1);
+    EXPECT_LT(off - last_operation, 5000u) << "the child ends, and no more";
+    using enum trace::Privilege;
+    EXPECT_EQ(count_of(reader, {trace::EventKind::flush, "wbinvd", kernel}), 0u);
+}
+
+struct FalseGreen {
+    const char *name;
+    const char *spec;
+    const char *warned; // names of counters that are not 0, in order
+};
+
+void PrintTo(const FalseGreen &row, std::ostream *out)
+{
+    *out << row.name;
+}
+
+class RecordFalseGreen : public testing::TestWithParam<FalseGreen> {};
+
+TEST_P(RecordFalseGreen, IsTold)
+{
+    RecordingPlace place;
+    const RecordResult result = place.record(std::string("[pm]\nsize = '32M'\n") + GetParam().spec);
+    EXPECT_EQ(result.end, WorkloadEnd::finished) << result.outcome;
+    std::string warned;
+    const TraceReader reader(place.trace());
+    for (const trace::DataQuality &warning : reach_warnings(reader))
+        warned += warning.name + " ";
+    EXPECT_EQ(warned, GetParam().warned);
+    EXPECT_EQ(why_no_pass(reader).empty(), warned.empty() || warned == "mounted_without_dax ");
+}
+
+const FalseGreen kFalseGreens[] = {
+    {"explicit_options_drop_dax",
+     "[file_system]\ntype = 'ext4'\nmount_options = 'noatime'\n[workload]\nkind = 'script'\ntext = 'echo x >a'\n",
+     "nothing_reached_pm mounted_without_dax "},
+    {"page_cache_that_is_synced",
+     "[file_system]\ntype = 'ext4'\nmount_options = 'noatime'\n[workload]\nkind = 'script'\ntext = 'echo x >a; sync'\n",
+     "mounted_without_dax "},
+    // Closing the device writes back.
+    {"a_map_of_the_device",
+     "[workload]\nkind = 'ops'\ntext = '''\nopen f /dev/pmem0 rdwr\nmap m f 0 4096\nstore m 0 \"x\"\nflush m 0 1\nfence\n'''\n",
+     "program_flushes_of_volatile_memory "},
+    {"dax", "[file_system]\ntype = 'ext4'\n[workload]\nkind = 'script'\ntext = 'echo x >a'\n", ""},
+};
+INSTANTIATE_TEST_SUITE_P(All, RecordFalseGreen, testing::ValuesIn(kFalseGreens),
+                         [](const auto &row) { return std::string(row.param.name); });
 
 std::string ext4_script(const std::string &commands, const std::string &fields = "")
 {

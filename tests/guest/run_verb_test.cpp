@@ -134,5 +134,110 @@ oracles = ["mount"]
     EXPECT_NE(said_.find("recorded   before"), std::string::npos) << said_;
 }
 
+// The kernel's panic, and a guest that never comes back, are findings; what was recorded until then is tested.
+TEST_F(RunVerb, AWorkloadThatPanicsTheGuestIsAFinding)
+{
+    const std::string spec = R"(
+[pm]
+size = "32M"
+[file_system]
+type = "ext4"
+[workload]
+kind = "script"
+text = """
+echo x >f
+sync
+echo c >/proc/sysrq-trigger
+"""
+)";
+    EXPECT_EQ(run(spec, {"--limit", "4"}), 1) << said_;
+    EXPECT_NE(said_.find("bug guest_crash: the workload crashes the guest's kernel: Kernel panic - not syncing: sysrq triggered crash"),
+              std::string::npos)
+        << said_;
+    EXPECT_NE(said_.find("the workload itself does it, without a power failure"), std::string::npos) << said_;
+    EXPECT_NE(said_.find("tested     4 images"), std::string::npos) << said_;
+    EXPECT_NE(said_.find("findings   1"), std::string::npos) << said_;
+    EXPECT_NE(said_.find("the semantic oracle is left out: the workload took the guest down"), std::string::npos) << said_;
+    std::string log;
+    for (const auto &entry : std::filesystem::directory_iterator(run_ / "findings"))
+        log += read_file(entry.path() / "console.log");
+    EXPECT_NE(log.find("Kernel panic"), std::string::npos) << log;
+}
+
+TEST_F(RunVerb, AWorkloadThatHangsTheGuestIsAFindingAndSaysHowToGiveItMoreTime)
+{
+    const std::string spec = R"(
+[pm]
+size = "32M"
+[file_system]
+type = "ext4"
+[workload]
+kind = "script"
+host_time_limit = 5
+text = """
+echo x >f
+sync
+while :; do :; done
+"""
+[test]
+oracles = ["mount"]
+)";
+    write_file(spec_, spec);
+    EXPECT_EQ(fencepost({"run", spec_.string(), "-o", run_.string(), "--limit", "2"}), 1) << said_;
+    EXPECT_NE(said_.find("hung: the guest still ran after 5 s of the host's time; if the workload only needs longer, "
+                         "raise workload.host_time_limit"),
+              std::string::npos)
+        << said_;
+    EXPECT_EQ(said_.find("does not repeat"), std::string::npos) << said_;
+    EXPECT_NE(said_.find("bug guest_hang: the workload hangs the guest"), std::string::npos) << said_;
+    EXPECT_NE(said_.find("tested     2 images"), std::string::npos) << said_;
+}
+
+// It tests what the mount did and finds nothing, and is no pass.
+TEST_F(RunVerb, AWorkloadThatDoesNotReachPmIsNoPass)
+{
+    const std::string spec = R"(
+[pm]
+size = "32M"
+[file_system]
+type = "ext4"
+mount_options = "noatime"
+[workload]
+kind = "script"
+text = "echo x >f"
+[test]
+oracles = ["mount"]
+)";
+    EXPECT_EQ(run(spec), 5) << said_;
+    EXPECT_NE(said_.find("NOT A PASS: nothing of the workload reached PM"), std::string::npos) << said_;
+    EXPECT_NE(said_.find("add dax to file_system.mount_options"), std::string::npos) << said_;
+    EXPECT_EQ(fencepost({"test", run_.string()}), 5) << said_;
+    EXPECT_EQ(fencepost({"info", run_.string()}), 0) << said_;
+    EXPECT_NE(said_.find("nothing that the workload wrote reached PM"), std::string::npos) << said_;
+}
+
+TEST_F(RunVerb, AnOracleThatLoopsOrEndsOddlyIsTold)
+{
+    const auto oracle = [&](const std::string &name, const std::string &script) {
+        const std::filesystem::path folder = directory_.path() / name;
+        std::filesystem::create_directory(folder);
+        write_file(folder / "oracle.toml", "summary = \"x\"\nprogram = \"judge\"\ntime_limit = 1\n");
+        write_file(folder / "judge", "#!/bin/sh\n" + script + "\n");
+        std::filesystem::permissions(folder / "judge", std::filesystem::perms::owner_all);
+        return folder.string();
+    };
+    const std::string spec = std::string(kLedger) + "[test]\noracles = [\"mount\"]\n";
+    ASSERT_EQ(run(spec, {"--limit", "1"}), 0) << said_;
+    EXPECT_EQ(fencepost({"test", run_.string(), "--restart", "--limit", "1", "--oracle", oracle("odd", "echo hm >&2; exit 7")}), 4)
+        << said_;
+    EXPECT_NE(said_.find("infra      1 image could not be judged: the oracle odd ended with exit status 7, which says "
+                         "nothing (0, 1 and 2 do): hm"),
+              std::string::npos)
+        << said_;
+    EXPECT_EQ(fencepost({"test", run_.string(), "--restart", "--limit", "1", "--oracle", oracle("loop", "while :; do :; done")}), 4)
+        << said_;
+    EXPECT_NE(said_.find("could not be judged: the oracle loop did not end within 1 s"), std::string::npos) << said_;
+}
+
 } // namespace
 } // namespace fencepost::test

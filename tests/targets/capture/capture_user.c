@@ -74,11 +74,25 @@ static void __attribute__((noinline, noclone)) volatile_flushes(void)
         __asm__ volatile("clwb (%0)" : : "r"(line) : "memory");
 }
 
-/* Of a page that nobody has touched through this mapping. */
-static void absent_flush(int file)
+/*
+ * Of pages that nobody has touched through this mapping. Of the first nobody ever does; the other's flushes are seen
+ * when it is stored to, and one of them is complete by then.
+ */
+static void absent_flushes(struct capture *c, int file)
 {
+    uint8_t *const base = c->base;
     uint8_t *const mapping = map(file, 0);
+    uint8_t *const page = mapping + 3 * 4096;
     __asm__ volatile("clwb (%0)" : : "r"(mapping) : "memory");
+    __asm__ volatile("clwb 128(%0)\n sfence" : : "r"(page) : "memory");
+    capture_add(c, __LINE__, "fence", "sfence");
+    __asm__ volatile("clwb 64(%0)" : : "r"(page) : "memory");
+    *(volatile uint64_t *)(page + 8) = capture_value(c);
+    capture_add(c, __LINE__, "flush", "clflush")->offset = 3 * 4096 + 128;
+    capture_add(c, __LINE__, "flush", "clwb")->offset = 3 * 4096 + 64;
+    c->base = mapping;
+    capture_stored(c, __LINE__, "store", "plain", page + 8, 8, 0);
+    c->base = base;
 }
 
 /* One address that is other memory each time: pages of the file, and once no PM at all. */
@@ -142,7 +156,7 @@ int main(int argc, char **argv)
     outer(&c);
     volatile_flushes();
     remapped(&c, file);
-    absent_flush(file);
+    absent_flushes(&c, file);
     fencepost_op_end(operation, c.count);
     print(&c);
     return 0;

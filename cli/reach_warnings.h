@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What verbs say, and exit with, when a workload did not reach PM.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "replayer/record/run_directory.h"
+
+namespace fencepost::cli {
+
+inline constexpr int kNoPass = 5;
+
+void print_warnings(const record::RunFiles &files);
+nlohmann::json warnings_json(const record::RunFiles &files);
+// 5 instead of 0 when the workload did not reach PM: that is no pass.
+int with_reach(int exit_code, const record::RunFiles &files);
+
+} // namespace fencepost::cli

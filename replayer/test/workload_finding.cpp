@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// See workload_finding.h.
+#include "replayer/test/workload_finding.h"
+
+#include <regex>
+
+#include "base/digest.h"
+#include "base/error.h"
+#include "base/files.h"
+#include "replayer/oracle/log_watch.h"
+#include "replayer/record/recorder.h"
+#include "replayer/test/finding_files.h"
+
+namespace fencepost::test {
+
+using record::WorkloadEnd;
+
+namespace {
+
+// The console has what a kernel said that could log no more.
+std::string log_of(const record::RunFiles &run)
+{
+    std::string log;
+    for (const std::filesystem::path &path : {run.kernel_log(), run.console()}) {
+        std::error_code error;
+        if (std::filesystem::is_regular_file(path, error))
+            log += read_file(path) + "\n";
+    }
+    std::erase(log, '\r');
+    return log;
+}
+
+// The console has the time before each line: "[    1.234567] ".
+std::string without_times(const std::string &log)
+{
+    static const std::regex time(R"((^|\n)\[ *[0-9]+\.[0-9]+\] )");
+    return std::regex_replace(log, time, "$1");
+}
+
+} // namespace
+
+std::optional<Finding> workload_finding(const record::RunFiles &run, const trace::Recording &recording)
+{
+    const auto ended = [&](WorkloadEnd end) { return recording.outcome.starts_with(to_string(end)); };
+    const std::optional<oracle::LogAlarm> alarm = oracle::find_alarm(without_times(log_of(run)));
+    const bool crashed = alarm && alarm->alarm == oracle::Alarm::crash;
+    if (!crashed && !ended(WorkloadEnd::panicked) && !ended(WorkloadEnd::hung))
+        return std::nullopt;
+    const bool hung = !crashed && ended(WorkloadEnd::hung);
+    Finding finding;
+    finding.severity = "bug";
+    finding.oracle = kWorkloadOracle;
+    finding.verdict = to_string(hung ? oracle::Verdict::guest_hang : oracle::Verdict::guest_crash);
+    const std::string words = alarm ? alarm->summary : oracle::without_numbers(recording.outcome);
+    finding.summary = hung ? fmt::format("the workload hangs the guest{}{}", alarm ? ": " : "", alarm ? alarm->summary : "")
+                           : fmt::format("the workload crashes the guest's kernel: {}", words);
+    finding.id = Digest().add(finding.oracle).add(finding.verdict).add(finding.summary).hex().substr(0, 12);
+    return finding;
+}
+
+void write_workload_finding(const record::RunFiles &run, const Finding &finding)
+{
+    const std::filesystem::path directory = run.findings() / finding.id;
+    make_directories(directory);
+    write_file(directory / "console.log", log_of(run));
+    write_file(directory / "summary.json",
+               to_json(finding).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+}
+
+} // namespace fencepost::test

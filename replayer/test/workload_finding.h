@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What the workload itself did to the guest's kernel: a finding for which power need not fail.
+#pragma once
+
+#include <optional>
+
+#include "replayer/record/run_directory.h"
+#include "replayer/test/results.h"
+#include "trace/records.h"
+
+namespace fencepost::test {
+
+inline constexpr const char *kWorkloadOracle = "workload";
+
+// A kernel that crashed, or a guest that never came back; nothing: neither.
+std::optional<Finding> workload_finding(const record::RunFiles &run, const trace::Recording &recording);
+
+// summary.json and console.log: what the guest said.
+void write_workload_finding(const record::RunFiles &run, const Finding &finding);
+
+} // namespace fencepost::test
