@@ -189,11 +189,13 @@ void Tracer::record_split_store(unsigned vcpu, qemu_plugin_meminfo_t info, std::
     }
 }
 
+// Flushes that precede a locked instruction complete before it writes (SDM volume 2, CLWB and
+// CLFLUSHOPT: ordered with respect to locked read-modify-writes), so its fence comes first.
 void Tracer::locked_store(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address, CodePoint &code)
 {
-    store(vcpu, info, address, code);
     if (recording_)
         record_fence(vcpu, code, *code.what.fence);
+    store(vcpu, info, address, code);
 }
 
 void Tracer::load(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address, CodePoint &code)

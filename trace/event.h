@@ -60,7 +60,7 @@ enum class MarkerKind : std::uint8_t {
 enum class LoadKind : std::uint8_t { plain };
 
 enum EventFlag : std::uint8_t {
-    kAtomic = 1, // part of a locked instruction or an xchg; its fence is the next event of the vCPU
+    kAtomic = 1, // part of a locked instruction or an xchg; its fence comes just before it
 };
 inline constexpr std::uint8_t kKnownEventFlags = kAtomic;
 

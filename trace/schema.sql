@@ -67,7 +67,8 @@ CREATE TABLE event_block (
 -- load); subkind (which instruction, or which marker); vcpu; address (guest physical, NULL where
 -- there is none); line and last_line (first and last line touched); size (bytes of a store or
 -- load); number (a store of up to 8 bytes as an integer); value (its bytes in memory order);
--- site; stack (NULL = none); atomic (1 = part of a locked instruction).
+-- site; stack (NULL = none); atomic (1 = part of a locked instruction,
+-- whose fence is the event before).
 CREATE VIRTUAL TABLE event USING fencepost_event;
 
 -- What each site did in each epoch, counted in one pass over the events each time it is asked; a

@@ -73,6 +73,17 @@ Event fence(FenceKind kind, unsigned vcpu = 0)
 {
     return at(EventKind::fence, "", vcpu, static_cast<unsigned>(kind));
 }
+// A locked instruction's own store; its fence, lock(), comes before it in a trace.
+Event locked(const std::string &name, std::uint64_t value, unsigned vcpu = 0)
+{
+    Event event = store(name, value, vcpu);
+    event.flags = trace::kAtomic;
+    return event;
+}
+Event lock(unsigned vcpu = 0)
+{
+    return fence(FenceKind::lock_rmw, vcpu);
+}
 Event sfence(unsigned vcpu = 0)
 {
     return fence(FenceKind::sfence, vcpu);
@@ -226,6 +237,54 @@ std::vector<Litmus> cases()
          ModelKind::adr,
          FenceRule::explicit_only,
          true},
+        // A locked instruction that writes to PM itself.
+        {"publish by compare-and-swap",
+         {store("x", 1), clwb("x"), lock(), locked("y", 1)},
+         {"x=0 y=0", "x=1 y=0", "x=1 y=1"},
+         {"x=0 y=1"},
+         ModelKind::adr,
+         FenceRule::architectural},
+        {"publish by exchange",
+         {store("x", 1), clflushopt("x"), fence(FenceKind::xchg), locked("y", 1)},
+         {"x=1 y=0"},
+         {"x=0 y=1"},
+         ModelKind::adr,
+         FenceRule::architectural},
+        {"publish by compare-and-swap without an explicit fence",
+         {store("x", 1), clwb("x"), lock(), locked("y", 1)},
+         {"x=0 y=1"},
+         {}},
+        {"publish by compare-and-swap without a flush",
+         {store("x", 1), lock(), locked("y", 1)},
+         {"x=0 y=1"},
+         {},
+         ModelKind::adr,
+         FenceRule::architectural},
+        {"a non-temporal store, published by compare-and-swap",
+         {nt_store("x", 1), lock(), locked("y", 1)},
+         {"x=1 y=0"},
+         {"x=0 y=1"},
+         ModelKind::adr,
+         FenceRule::architectural},
+        {"a locked store is in flight itself",
+         {lock(), locked("y", 1), clwb("y")},
+         {"y=0", "y=1"},
+         {},
+         ModelKind::adr,
+         FenceRule::architectural,
+         true},
+        {"the next locked instruction completes its flush",
+         {lock(), locked("x", 1), clwb("x"), lock(), locked("y", 1)},
+         {"x=1 y=0"},
+         {"x=0 y=1"},
+         ModelKind::adr,
+         FenceRule::architectural},
+        {"a locked instruction of another vCPU completes nothing",
+         {store("x", 1, 0), clwb("x", 0), lock(1), locked("y", 1, 1)},
+         {"x=0 y=1"},
+         {},
+         ModelKind::adr,
+         FenceRule::architectural},
         {"a locked operation is not an explicit fence",
          {store("x", 1), clwb("x"), fence(FenceKind::lock_rmw), store("y", 1)},
          {"x=0 y=1"},

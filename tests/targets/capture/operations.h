@@ -28,8 +28,8 @@
 #define NT_STORE(size, ...) STORE_AS("nt_store", "movnt", size, (size) > 16 ? 16 : (size), 0, 0, __VA_ARGS__)
 #define LOCKED(size, fence_kind, ...)                                                                              \
     do {                                                                                                           \
-        STORE_AS("store", "plain", size, size, 1, 0, __VA_ARGS__);                                                 \
         capture_add(c, __LINE__, "fence", fence_kind);                                                             \
+        STORE_AS("store", "plain", size, size, 1, 0, __VA_ARGS__);                                                 \
     } while (0)
 /* Some number of stores within `size` bytes, which hold 0xa5 before. */
 #define MANY(size, ...)                                                                                            \
@@ -257,8 +257,8 @@ static inline __attribute__((always_inline)) void crossing_stores(struct capture
     capture_stored(c, __LINE__, "store", "plain", p, 16, 0);
     p = c->base + 4096 - 1;
     __asm__ volatile("lock addw %w[v], (%[p])" : : [p] "r"(p), [v] "r"(v) : CLOBBERS);
-    capture_stored(c, __LINE__, "store", "plain", p, 2, 1);
     capture_add(c, __LINE__, "fence", "lock_rmw");
+    capture_stored(c, __LINE__, "store", "plain", p, 2, 1);
 }
 
 static inline __attribute__((always_inline)) void flushes(struct capture *c)
