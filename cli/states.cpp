@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "cli/run_argument.h"
+#include "replayer/record/run_files.h"
 
 namespace fencepost::cli {
 
@@ -19,13 +20,16 @@ void run_states(const StatesOptions &options, const Context &context)
         fail(ErrorKind::usage, "--limit 0 would list nothing");
     const trace::TraceReader reader(trace_of(options.run));
     refuse_interrupted(reader);
+    const Incidental incidental = options.walk.incidental.empty()
+                                      ? record::load_incidental({reader.path().parent_path()})
+                                      : options.walk.incidental;
     if (!options.show.empty())
-        show_state(reader, options.show, context);
+        show_state(reader, options.show, incidental, context);
     else if (!options.to_export.empty())
-        export_state(reader, options.to_export[0], options.to_export[1],
+        export_state(reader, options.to_export[0], options.to_export[1], incidental,
                      options.force ? Overwrite::yes : Overwrite::no, context);
     else
-        list_states(reader, options, context);
+        list_states(reader, options, incidental, context);
 }
 
 } // namespace

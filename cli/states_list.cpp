@@ -61,7 +61,7 @@ public:
     {
         images_.event(event, wide_values, in_flight);
         if (judging_)
-            legality_.event(seq, event, wide_values);
+            legality_.event(seq, event, wide_values, in_flight);
     }
 
     void crash_point(const states::CrashPoint &, const states::ItemTable *items,
@@ -114,6 +114,7 @@ private:
                               {"seq", state.point.seq},
                               {"epoch", state.point.epoch},
                               {"failure_point", state.point.failure_point},
+                              {"promise_changes", state.point.promise},
                               {"returned", state.point.returned},
                               {"image", added.image},
                               {"identity", identity.hex()},
@@ -142,8 +143,10 @@ private:
 // What the ids in an index mean.
 std::string meaning_of(const states::WalkOptions &walk)
 {
-    return fmt::format("model={} fences={} group={}", name_of(walk.model), name_of(walk.fences),
-                       states::name_of(walk.grouping));
+    return fmt::format(
+        "model={} fences={} group={}{}{}", name_of(walk.model), name_of(walk.fences),
+        states::name_of(walk.grouping),
+        walk.incidental.digest().empty() ? "" : " incidental=", walk.incidental.digest());
 }
 
 json summary_json(const states::WalkOptions &walk, const states::WalkReport &report,
@@ -158,6 +161,8 @@ json summary_json(const states::WalkOptions &walk, const states::WalkReport &rep
         {"events", report.events},
         {"epochs", report.epochs},
         {"crash_points", report.crash_points},
+        {"promise_points", report.promise_points},
+        {"incidental_fences", report.incidental_fences},
         {"failure_points", report.failure_points},
         {"legal", to_json(report.legal)},
         {"largest_epoch", listing.largest() ? to_json(*listing.largest()) : json()},
@@ -179,6 +184,9 @@ void print_summary(const states::WalkOptions &walk, const states::WalkReport &re
 {
     fmt::print("read       {}, model {}, fences {}\n", counted(report.events, "event"),
                name_of(walk.model), name_of(walk.fences));
+    if (report.incidental_fences != 0)
+        fmt::print("incidental {} that do not count: {} in the trace\n",
+                   counted(report.incidental_fences, "fence"), describe(walk.incidental));
     fmt::print("epochs     {}\n", report.epochs);
     fmt::print("legal      {} states\n", text_of(report.legal));
     if (listing.largest())
@@ -189,13 +197,17 @@ void print_summary(const states::WalkOptions &walk, const states::WalkReport &re
         fmt::print("prefix     {}\n", counted(report.failure_points, "failure point"));
     fmt::print("generated  {} by {}{}\n", counted(report.generated, "state"),
                states::text_of(walk.strategies), report.stopped ? ", stopped at the limit" : "");
+    if (report.promise_points != 0)
+        fmt::print("promise    changes at {} within an epoch\n",
+                   counted(report.promise_points, "crash point"));
     fmt::print("images     {}, and {}\n", listing.new_images(),
                counted(report.generated - listing.new_images(), "duplicate"));
     if (report.capped != 0)
         fmt::print("capped     exhaustive stopped at its cap at {}\n",
                    counted(report.capped, "crash point"));
     if (report.runs != 0)
-        fmt::print("grouped    {} in {} at {}, each run as one item (--group off for all states)\n",
+        fmt::print("grouped    {} in {} at {}, each run as one item that tears at a few places "
+                   "(--group off for all states)\n",
                    counted(report.lines_in_runs, "line"), counted(report.runs, "run"),
                    counted(report.grouped_crash_points, "crash point"));
 }
@@ -203,9 +215,9 @@ void print_summary(const states::WalkOptions &walk, const states::WalkReport &re
 } // namespace
 
 void list_states(const trace::TraceReader &reader, const StatesOptions &options,
-                 const Context &context)
+                 const Incidental &incidental, const Context &context)
 {
-    states::WalkOptions walk_with = walk_options(reader, options.walk);
+    states::WalkOptions walk_with = walk_options(reader, options.walk, incidental);
     if (!options.after.empty())
         walk_with.after = states::parse_state_id(options.after);
     states::StateWalk walk(reader, walk_with);

@@ -31,7 +31,7 @@ public:
                const model::InFlight &in_flight) override
     {
         images_.event(event, wide_values, in_flight);
-        legality_.event(seq, event, wide_values);
+        legality_.event(seq, event, wide_values, in_flight);
     }
 
     void crash_point(const states::CrashPoint &, const states::ItemTable *items,
@@ -92,11 +92,16 @@ private:
         json lines = json::array();
         for (std::uint32_t at = item.first_cell; at < item.first_cell + item.cell_count; ++at)
             lines.push_back(line_json(table, table.cells()[at], item, level));
-        return {{"item", number},
-                {"kind", kKinds[static_cast<unsigned>(item.kind)]},
-                {"level", level},
-                {"levels", item.levels},
-                {"lines", lines}};
+        json row = {{"item", number},
+                    {"kind", kKinds[static_cast<unsigned>(item.kind)]},
+                    {"level", level},
+                    {"levels", item.levels},
+                    {"lines", lines}};
+        if (item.kind == Item::Kind::run) {
+            const states::RunCut cut = table.cut_at(item, level);
+            row["cut"] = {{"lines", cut.lines}, {"units", cut.units}};
+        }
+        return row;
     }
 
     json line_json(const states::ItemTable &table, const states::Cell &cell, const Item &item,
@@ -141,10 +146,11 @@ private:
     json items_;
 };
 
-std::unique_ptr<OneState> find_state(const trace::TraceReader &reader, const std::string &text)
+std::unique_ptr<OneState> find_state(const trace::TraceReader &reader, const std::string &text,
+                                     const Incidental &incidental)
 {
     const states::StateId id = states::parse_state_id(text);
-    states::StateWalk walk(reader, states::options_of(id));
+    states::StateWalk walk(reader, walk_options(reader, id, incidental));
     walk.check_id(id);
     auto found = std::make_unique<OneState>(reader, id);
     walk.run_to(id, *found);
@@ -153,9 +159,14 @@ std::unique_ptr<OneState> find_state(const trace::TraceReader &reader, const std
 
 void print_item(const json &item)
 {
-    fmt::print("item {} ({}): level {} of {}\n", item["item"].get<std::uint64_t>(),
-               item["kind"].get<std::string>(), item["level"].get<std::uint64_t>(),
-               item["levels"].get<std::uint64_t>() - 1);
+    if (item.contains("cut"))
+        fmt::print("item {} (run): {} of {} lines and {} units of the next\n",
+                   item["item"].get<std::uint64_t>(), item["cut"]["lines"].get<std::uint64_t>(),
+                   item["lines"].size(), item["cut"]["units"].get<std::uint64_t>());
+    else
+        fmt::print("item {} ({}): level {} of {}\n", item["item"].get<std::uint64_t>(),
+                   item["kind"].get<std::string>(), item["level"].get<std::uint64_t>(),
+                   item["levels"].get<std::uint64_t>() - 1);
     for (const json &line : item["lines"]) {
         fmt::print("  line {}\n", line["place"].get<std::string>());
         for (const json &piece : line["pieces"]) {
@@ -174,9 +185,10 @@ void print_item(const json &item)
 
 } // namespace
 
-void show_state(const trace::TraceReader &reader, const std::string &id, const Context &context)
+void show_state(const trace::TraceReader &reader, const std::string &id,
+                const Incidental &incidental, const Context &context)
 {
-    const json document = find_state(reader, id)->document();
+    const json document = find_state(reader, id, incidental)->document();
     if (context.settings.json) {
         print_json(document);
         return;
@@ -197,12 +209,12 @@ void show_state(const trace::TraceReader &reader, const std::string &id, const C
 }
 
 void export_state(const trace::TraceReader &reader, const std::string &id, const std::string &file,
-                  Overwrite overwrite, const Context &context)
+                  const Incidental &incidental, Overwrite overwrite, const Context &context)
 {
     const bool one_file = file.ends_with(".delta") || reader.regions().size() == 1;
     if (one_file) // before the state is looked for
         check_output(file, overwrite);
-    const std::unique_ptr<OneState> state = find_state(reader, id);
+    const std::unique_ptr<OneState> state = find_state(reader, id, incidental);
     const image::ImageDelta delta = state->delta();
     std::vector<std::string> made;
     if (file.ends_with(".delta")) {

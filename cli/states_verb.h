@@ -24,13 +24,17 @@ struct StatesOptions {
     bool force = false;
 };
 
+// Of the run and the options together.
+using Incidental = std::vector<std::string>;
+
 // `--list` and the counts.
 void list_states(const trace::TraceReader &reader, const StatesOptions &options,
-                 const Context &context);
+                 const Incidental &incidental, const Context &context);
 // `--show`
-void show_state(const trace::TraceReader &reader, const std::string &id, const Context &context);
+void show_state(const trace::TraceReader &reader, const std::string &id,
+                const Incidental &incidental, const Context &context);
 // `--export`
 void export_state(const trace::TraceReader &reader, const std::string &id, const std::string &file,
-                  Overwrite overwrite, const Context &context);
+                  const Incidental &incidental, Overwrite overwrite, const Context &context);
 
 } // namespace fencepost::cli

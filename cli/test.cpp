@@ -142,7 +142,8 @@ void add_test_arguments(CLI::App &verb, TestArguments &arguments)
     add_walk_arguments(verb, arguments.walk);
     verb.get_option("--strategy")
         ->each([&arguments](const std::string &) { arguments.strategy_given = true; })
-        ->default_str(fmt::format("{}; with a promise of durability on return, returns too",
+        ->default_str(fmt::format("{}; returns too where what has returned is durable, torn too "
+                                  "where writes are atomic",
                                   kDefaultTestStrategy));
     verb.add_option("--oracle", arguments.oracles,
                     "Who judges, joined by commas; default: what the spec says")
@@ -207,27 +208,24 @@ test::TestReport run_test(const Context &context, const record::RunFiles &files,
     record::check_folders(files);
     trace::roll_back(files.trace()); // of a process that was killed while it gave names to code
     test::TestOptions options;
-    std::string digest;
-    {
-        const trace::TraceReader reader(files.trace());
-        if (reader.recording().state == trace::RecordingState::prepared ||
-            reader.recording().state == trace::RecordingState::running)
-            fail_interrupted(reader); // the lock is ours: nobody records
-        states::require_complete(reader);
-        options.walk = walk_options(reader, arguments.walk);
-        digest = reader.recording().event_digest;
-    }
+    const trace::TraceReader reader(files.trace());
+    if (reader.recording().state == trace::RecordingState::prepared ||
+        reader.recording().state == trace::RecordingState::running)
+        fail_interrupted(reader); // the lock is ours: nobody records
+    states::require_complete(reader);
     const auto check_earlier = [&](std::vector<std::string> oracles) { // before any guest starts
         std::sort(oracles.begin(), oracles.end());
         options.oracles = fmt::format("{}", fmt::join(oracles, ","));
         if (!arguments.restart)
-            test::check_results(files.results(), {digest, options.oracles});
+            test::check_results(files.results(),
+                                {reader.recording().event_digest, options.oracles});
     };
     if (!arguments.oracles.empty())
         check_earlier(arguments.oracles);
     const record::RecordInputs inputs = record::load_inputs(files);
     if (arguments.oracles.empty())
         check_earlier(inputs.test.oracles);
+    options.walk = walk_options(reader, arguments.walk, inputs.test.incidental);
     options.jobs =
         arguments.jobs != 0 ? arguments.jobs : std::max(1u, std::thread::hardware_concurrency());
     options.limit = arguments.limit;
@@ -244,8 +242,12 @@ test::TestReport run_test(const Context &context, const record::RunFiles &files,
                                                                      .oracles = arguments.oracles,
                                                                      .cache = cache,
                                                                      .progress = say});
+    const auto promise = judge->promise();
+    const bool atomic_writes = promise && promise->promise.bytes == run::BytePromise::atomic;
     if (!arguments.strategy_given && judge->one_tree_after_return())
-        options.walk.strategies = states::parse_strategies(kDefaultExactStrategy);
+        options.walk.strategies =
+            states::parse_strategies(atomic_writes ? kDefaultAtomicStrategy : kDefaultExactStrategy);
+    options.walk.tearing = atomic_writes ? states::Tearing::all : states::Tearing::sampled;
     const test::TestGuest guest(cache, arguments.backend, inputs.config,
                                 parse_accelerator(arguments.accelerator), say);
     options.producers = test::producers_of(cache, guest.source().config.image, files, inputs,
@@ -370,6 +372,9 @@ void print_report(const test::TestReport &report, const record::RunFiles &files)
                counted(report.verdicts));
     fmt::print("states     {} of {} events, {} of images with a verdict already\n",
                report.walk.generated, report.walk.events, report.known);
+    if (report.walk.incidental_fences != 0)
+        fmt::print("incidental {} fences do not count: they are there for speculation or other CPUs\n",
+                   report.walk.incidental_fences);
     fmt::print("confirmed  {} in fresh guests, {} disagreed\n", report.confirmed,
                report.disagreements);
     if (report.workers.lost_guests != 0)
@@ -416,6 +421,8 @@ json report_json(const test::TestReport &report)
             {"known", report.known},
             {"started_anew", report.started_anew},
             {"generated", report.walk.generated},
+            {"promise_points", report.walk.promise_points},
+            {"incidental_fences", report.walk.incidental_fences},
             {"seconds", report.seconds},
             {"judge_seconds", report.judge_seconds},
             {"guest_seconds", report.guest_seconds},

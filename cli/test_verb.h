@@ -19,6 +19,8 @@ inline constexpr const char *kDefaultTestStrategy = "prefix,none-all,random:4";
 // Where one tree is legal after each operation: it must be there with all that was written by then,
 // or the recording, the oracle or the file system is wrong, whatever a crash does.
 inline constexpr const char *kDefaultExactStrategy = "returns,prefix,none-all,random:4";
+// Where a write is whole or not there at all.
+inline constexpr const char *kDefaultAtomicStrategy = "returns,prefix,none-all,torn,random:4";
 
 struct TestArguments {
     WalkArguments walk = {.strategy = kDefaultTestStrategy};

@@ -29,7 +29,7 @@ void add_walk_arguments(CLI::App &verb, WalkArguments &arguments)
         ->capture_default_str();
     verb.add_option("--strategy", arguments.strategy,
                     "States to generate, joined by commas: prefix, none-all, returns, subsets:K, "
-                    "exhaustive:CAP, random:N, "
+                    "torn, exhaustive:CAP, random:N, "
                     "all, accumulate, accumulate-reverse, count, or a pmreorder engine")
         ->capture_default_str();
     verb.add_option("--seed", arguments.seed, "Of the strategy random")->capture_default_str();
@@ -39,6 +39,11 @@ void add_walk_arguments(CLI::App &verb, WalkArguments &arguments)
                     "Runs of lines written in sequence as one item: auto (16 lines or more), run "
                     "(2 or more), off")
         ->capture_default_str();
+    verb.add_option("--incidental", arguments.incidental,
+                    "Comma-separated functions whose sfence and mfence do not count under explicit "
+                    "fences, beside those of Linux; with `none`, these alone")
+        ->delimiter(',')
+        ->allow_extra_args(false);
 }
 
 states::WalkOptions walk_options(const WalkArguments &arguments)
@@ -55,12 +60,33 @@ states::WalkOptions walk_options(const WalkArguments &arguments)
     return walk;
 }
 
-states::WalkOptions walk_options(const trace::TraceReader &reader, const WalkArguments &arguments)
+states::WalkOptions walk_options(const trace::TraceReader &reader, const WalkArguments &arguments,
+                                 const std::vector<std::string> &incidental)
 {
     states::WalkOptions walk = walk_options(arguments);
     if (!arguments.window.empty())
         walk.window = states::parse_window(arguments.window, reader);
+    walk.incidental = {reader, trace::incidental_functions(arguments.incidental.empty()
+                                                               ? incidental
+                                                               : arguments.incidental)};
     return walk;
+}
+
+states::WalkOptions walk_options(const trace::TraceReader &reader, const states::StateId &id,
+                                 const std::vector<std::string> &incidental)
+{
+    states::WalkOptions walk = states::options_of(id);
+    if (!id.incidental.empty())
+        walk.incidental = {reader, trace::incidental_functions(incidental)};
+    return walk;
+}
+
+std::string describe(const trace::IncidentalFences &fences)
+{
+    std::string text;
+    for (const trace::IncidentalFences::Function &each : fences.functions())
+        text += fmt::format("{}{} of {}", text.empty() ? "" : ", ", each.fences, each.name);
+    return text;
 }
 
 } // namespace fencepost::cli

@@ -117,24 +117,43 @@ Hash128 StateImages::chain_change(const Item &item, std::uint32_t number, std::u
     return differences_[first_difference_[number] + level];
 }
 
+// Against level 0.
+Hash128 StateImages::run_change(const Item &item, std::uint32_t number, std::uint64_t level)
+{
+    if (level == 0)
+        return {};
+    if (first_difference_[number] == kUnknown) {
+        // The first line, the first two, and so on.
+        first_difference_[number] = static_cast<std::uint32_t>(differences_.size());
+        Hash128 sum;
+        differences_.push_back(sum);
+        for (std::uint32_t cell = item.first_cell; cell < item.first_cell + item.cell_count;
+             ++cell) {
+            sum += cell_hashes(cell).written - cell_hashes(cell).guaranteed;
+            differences_.push_back(sum);
+        }
+    }
+    const states::RunCut cut = items_->cut_at(item, level);
+    Hash128 sum = differences_[first_difference_[number] + cut.lines];
+    if (cut.units != 0) {
+        const std::uint32_t torn = item.first_cell + static_cast<std::uint32_t>(cut.lines);
+        const ItemLevel exceptions[] = {{number, level}};
+        std::array<std::byte, kLineBytes> content;
+        compose(items_->cells()[torn], Base::none, exceptions, content.data());
+        sum += line_hash(items_->line(items_->cells()[torn]).line, content.data()) -
+               cell_hashes(torn).guaranteed;
+    }
+    return sum;
+}
+
 // What the exceptions of one item, or of the unit items of one line, change about the base.
 Hash128 StateImages::change(Base base, std::span<const ItemLevel> exceptions)
 {
     const std::uint32_t number = exceptions[0].item;
     const Item &item = items_->items()[number];
     if (item.kind == Item::Kind::run) {
-        Hash128 sum;
-        if (exceptions[0].level == (base == Base::none ? 0u : 1u))
-            return sum;
-        if (first_difference_[number] == kUnknown) {
-            for (std::uint32_t cell = item.first_cell; cell < item.first_cell + item.cell_count;
-                 ++cell)
-                sum += cell_hashes(cell).written - cell_hashes(cell).guaranteed;
-            first_difference_[number] = static_cast<std::uint32_t>(differences_.size());
-            differences_.push_back(sum);
-        }
-        sum = differences_[first_difference_[number]];
-        return base == Base::none ? sum : Hash128{} - sum;
+        const Hash128 there = run_change(item, number, exceptions[0].level);
+        return base == Base::none ? there : there - run_change(item, number, item.levels - 1);
     }
     const CellHashes &hashes = cell_hashes(item.first_cell);
     const Hash128 &before = base == Base::none ? hashes.guaranteed : hashes.written;

@@ -58,6 +58,7 @@ private:
     const CellHashes &cell_hashes(std::uint32_t cell);
     Hash128 change(states::Base base, Exceptions exceptions);
     Hash128 chain_change(const states::Item &item, std::uint32_t number, std::uint64_t level);
+    Hash128 run_change(const states::Item &item, std::uint32_t number, std::uint64_t level);
     void compose(const states::Cell &cell, states::Base base, Exceptions exceptions,
                  std::byte *content);
     void apply_units(const states::Cell &cell, const model::UnitCounts &counts, std::byte *content);

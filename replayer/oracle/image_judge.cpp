@@ -139,8 +139,12 @@ std::uint64_t ImageJudge::expectation(std::uint64_t crash_seq) const
     std::uint64_t result = 0;
     for (const TreeOracle &oracle : choice_.trees) {
         const Window window = oracle.legal.window(crash_seq);
-        result = result * 0x9e3779b97f4a7c15u +
-                 (std::uint64_t(window.returned) << 32 | window.begun) + 1;
+        // Where only syncs make durable, a return of anything else promises nothing.
+        const std::size_t returned =
+            oracle.promise.promise.durable == run::Durability::after_sync
+                ? oracle.legal.last_sync(window.returned)
+                : window.returned;
+        result = result * 0x9e3779b97f4a7c15u + (std::uint64_t(returned) << 32 | window.begun) + 1;
     }
     if (progress_)
         result = result * 0x9e3779b97f4a7c15u + progress_->number_at(crash_seq) + 1;

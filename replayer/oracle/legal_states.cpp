@@ -136,6 +136,13 @@ Window LegalStates::window(std::uint64_t crash_seq) const
     return window;
 }
 
+std::size_t LegalStates::last_sync(std::size_t state) const
+{
+    while (state > 0 && history_.states[state].durable == agent::Durable::nothing)
+        --state;
+    return state;
+}
+
 std::string LegalStates::operation_of(std::size_t state) const
 {
     for (const TracedOperation &operation : operations_)

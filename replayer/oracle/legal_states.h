@@ -34,6 +34,8 @@ public:
     const std::vector<TracedOperation> &operations() const { return operations_; }
     // `crash_seq`: the first event that did not happen.
     Window window(std::uint64_t crash_seq) const;
+    // The latest state, up to this one, that a sync has reached; 0: none.
+    std::size_t last_sync(std::size_t state) const;
     // The operation in which a state was reached, in the workload's words; empty: none.
     std::string operation_of(std::size_t state) const;
 

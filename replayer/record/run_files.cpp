@@ -76,6 +76,21 @@ AnalyzeSpec analyze_from_json(const json &analyze)
             texts_from_json(analyze.at("suppressions"))};
 }
 
+std::vector<std::string> incidental_from_json(const json &document)
+{
+    return document.contains("model") ? document["model"].at("incidental").get<std::vector<std::string>>()
+                                      : std::vector<std::string>();
+}
+
+// Nothing for a trace by itself.
+std::optional<json> inputs_if_any(const RunFiles &files)
+{
+    const Folder run = RunFiles{files.directory.empty() ? "." : files.directory}.folder();
+    if (run.kind_of(files.inputs().filename()) == Folder::Kind::nothing)
+        return std::nullopt;
+    return json::parse(read_from(run, files.inputs(), kMostText));
+}
+
 } // namespace
 
 void save_inputs(const RunFiles &files, const RecordInputs &inputs)
@@ -95,6 +110,7 @@ void save_inputs(const RunFiles &files, const RecordInputs &inputs)
                                                        : json(nullptr)},
                              {"other_file_system", inputs.test.other_file_system},
                              {"time_limit", inputs.test.time_limit}}},
+                           {"model", {{"incidental", inputs.test.incidental}}},
                            {"analyze",
                             {{"transactions", texts_to_json(inputs.analyze.transactions)},
                              {"order", texts_to_json(inputs.analyze.order)},
@@ -122,6 +138,7 @@ RecordInputs load_inputs(const RunFiles &files)
         const json &test = document.at("test");
         inputs.test = {test.at("oracles"), promise_from_json(test.at("promise")), test.at("recovery"),
                        flag_from_json(test.at("recovery_progress")), test.at("other_file_system"), test.at("time_limit")};
+        inputs.test.incidental = incidental_from_json(document);
         inputs.analyze = analyze_from_json(document.at("analyze"));
         inputs.spec = read_from(run, files.spec(), kMostText);
         if (!agent::decode_job(read_from(run, files.setup_job(), kMostJob), inputs.setup) ||
@@ -156,12 +173,19 @@ std::string judgement_text(const RunFiles &files)
 
 AnalyzeSpec load_analyze(const RunFiles &files)
 {
-    const Folder run = RunFiles{files.directory.empty() ? "." : files.directory}.folder();
-    if (run.kind_of(files.inputs().filename()) == Folder::Kind::nothing)
-        return {};
     try {
-        const json document = json::parse(read_from(run, files.inputs(), kMostText));
-        return document.contains("analyze") ? analyze_from_json(document["analyze"]) : AnalyzeSpec();
+        const std::optional<json> document = inputs_if_any(files);
+        return document && document->contains("analyze") ? analyze_from_json((*document)["analyze"]) : AnalyzeSpec();
+    } catch (const json::exception &) {
+        fail(ErrorKind::trace, "inputs.json of {} is damaged", files.directory.string());
+    }
+}
+
+std::vector<std::string> load_incidental(const RunFiles &files)
+{
+    try {
+        const std::optional<json> document = inputs_if_any(files);
+        return document ? incidental_from_json(*document) : std::vector<std::string>();
     } catch (const json::exception &) {
         fail(ErrorKind::trace, "inputs.json of {} is damaged", files.directory.string());
     }

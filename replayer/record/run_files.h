@@ -17,6 +17,8 @@ RecordInputs load_inputs(const RunFiles &files);
 bool record_the_same(const RecordInputs &a, const RecordInputs &b);
 // What its spec says for rules; nothing for a trace by itself.
 AnalyzeSpec load_analyze(const RunFiles &files);
+// What its spec says about incidental fences; likewise.
+std::vector<std::string> load_incidental(const RunFiles &files);
 
 // What the spec says about judging, but for the names of oracles; the same text for the same.
 std::string judgement_text(const RunFiles &files);

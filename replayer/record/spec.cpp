@@ -15,7 +15,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const std::vector<std::string> kTables = {"guest", "pm", "file_system", "setup", "workload", "copy", "test", "analyze"};
+const std::vector<std::string> kTables = {"guest", "pm", "file_system", "setup", "workload", "copy", "model", "test",
+                                          "analyze"};
 const std::vector<std::string> kGuestFields = {"image", "kernel", "modules", "module_files", "initrd_extra",
                                                "kernel_arguments", "ram", "cpus"};
 const std::vector<std::string> kPmFields = {"size", "attach"};
@@ -25,6 +26,7 @@ const std::vector<std::string> kSetupFields = {"script", "file"};
 const std::vector<std::string> kWorkloadFields = {"kind", "text", "file", "command", "directory", "environment",
                                                   "system_calls", "unmount", "time_limit", "host_time_limit"};
 const std::vector<std::string> kCopyFields = {"from", "to"};
+const std::vector<std::string> kModelFields = {"incidental"};
 const std::vector<std::string> kTestFields = {"oracles", "promise", "semantics", "recovery", "recovery_progress", "other_file_system", "time_limit"};
 const std::vector<std::string> kAnalyzeFields = {"transactions", "order", "suppressions"};
 
@@ -56,6 +58,7 @@ public:
         read_setup(root);
         read_workload(root);
         read_copies(root);
+        read_model(root);
         read_test(root);
         read_analyze(root);
         return std::move(spec_);
@@ -182,6 +185,7 @@ private:
     void read_workload(const TableReader &root);
     void read_source(const TableReader &reader);
     void read_copies(const TableReader &root);
+    void read_model(const TableReader &root);
     void read_test(const TableReader &root);
     void read_analyze(const TableReader &root);
 
@@ -357,6 +361,17 @@ void SpecParser::read_copies(const TableReader &root)
     }
 }
 
+void SpecParser::read_model(const TableReader &root)
+{
+    const auto reader = table(root, "model", kModelFields);
+    if (!reader)
+        return;
+    spec_.test.incidental = reader->texts("incidental").value_or(std::vector<std::string>());
+    for (const std::string &function : spec_.test.incidental)
+        if (function.empty() || function.find_first_of(" ,\t\n") != std::string::npos)
+            reader->refuse("incidental", "model.incidental has '{}', which is no function's name", function);
+}
+
 void SpecParser::read_test(const TableReader &root)
 {
     const auto reader = table(root, "test", kTestFields);
@@ -424,6 +439,7 @@ std::vector<std::string> spec_fields()
     add("setup", kSetupFields);
     add("workload", kWorkloadFields);
     add("copy", kCopyFields);
+    add("model", kModelFields);
     add("test", kTestFields);
     std::erase(result, "test.semantics"); // refused, with a hint
     for (const run::PromiseField &field : run::promise_fields())

@@ -77,6 +77,8 @@ struct TestSpec {
     std::optional<bool> recovery_progress = {};
     std::string other_file_system = {};     // for the oracle `differential`
     std::uint32_t time_limit = 60;          // seconds that a guest has for one image
+    // Of [model]: functions whose fences do not count (trace::incidental_functions()).
+    std::vector<std::string> incidental = {};
 
     bool operator==(const TestSpec &) const = default;
 };

@@ -93,18 +93,30 @@ std::optional<Choice> scan_choice(Scanner &text)
     return choice;
 }
 
+bool is_digest(std::string_view digits)
+{
+    return digits.size() == 8 &&
+           digits.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
 std::optional<StateId> scan_id(std::string_view words)
 {
     Scanner text(words);
     StateId id;
     id.trace = text.until('-');
-    if (id.trace.size() != 8 || !text.take('-') ||
-        id.trace.find_first_not_of("0123456789abcdef") != std::string::npos)
+    if (!is_digest(id.trace) || !text.take('-'))
         return std::nullopt;
     const auto model = text.one_of(kModels);
     const auto fences = text.one_of(kFences);
     const auto grouping = text.one_of(kGroupings);
-    if (!model || !fences || !grouping || !text.take('-'))
+    if (!model || !fences || !grouping)
+        return std::nullopt;
+    if (text.take('.')) {
+        id.incidental = text.until('-');
+        if (!is_digest(id.incidental))
+            return std::nullopt;
+    }
+    if (!text.take('-'))
         return std::nullopt;
     id.model = static_cast<model::ModelKind>(*model);
     id.fences = static_cast<model::FenceRule>(*fences);
@@ -146,9 +158,10 @@ std::string text_of(const Choice &choice)
 
 std::string text_of(const StateId &id)
 {
-    return fmt::format("{}-{}{}{}-{}-{}", id.trace, kModels[static_cast<unsigned>(id.model)],
+    return fmt::format("{}-{}{}{}{}{}-{}-{}", id.trace, kModels[static_cast<unsigned>(id.model)],
                        kFences[static_cast<unsigned>(id.fences)],
-                       kGroupings[static_cast<unsigned>(id.grouping)], id.seq, text_of(id.choice));
+                       kGroupings[static_cast<unsigned>(id.grouping)],
+                       id.incidental.empty() ? "" : ".", id.incidental, id.seq, text_of(id.choice));
 }
 
 StateId parse_state_id(std::string_view text)

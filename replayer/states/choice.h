@@ -36,12 +36,14 @@ struct Choice {
 std::string text_of(const Choice &choice);
 
 // Text like 1f0c9a2e-aea-10432-n+3.1: eight digits of the trace's event digest; model (a, e, l),
-// fence rule (e, a) and grouping (a, r, o); the event before which power fails; the choice.
+// fence rule (e, a) and grouping (a, r, o), and after a point eight digits of the incidental fences
+// that did not count, where there are any; the event before which power fails; the choice.
 struct StateId {
     std::string trace = {};
     model::ModelKind model = model::ModelKind::adr;
     model::FenceRule fences = model::FenceRule::explicit_only;
     Grouping grouping = Grouping::automatic;
+    std::string incidental = {}; // trace::IncidentalFences::digest()
     std::uint64_t seq = 0;
     Choice choice = {};
 

@@ -10,6 +10,9 @@ namespace fencepost::states {
 
 namespace {
 
+constexpr std::uint64_t kSampledRuns = 16; // of so many runs, the torn states of one
+constexpr std::uint64_t kTornRuns = 16;    // likewise of random states, one in which it is torn
+
 // A stream of numbers that depends on nothing but its key (SplitMix64's increment and finaliser).
 class Draw {
 public:
@@ -69,6 +72,8 @@ bool Enumeration::run(const Strategy &strategy)
                 if (!subsets(base, size))
                     return false;
         return true;
+    case StrategyKind::torn:
+        return torn();
     case StrategyKind::exhaustive:
         return exhaustive(strategy.number);
     case StrategyKind::random:
@@ -88,6 +93,28 @@ bool Enumeration::run(const Strategy &strategy)
     check_failed(__FILE__, __LINE__, "kind", "a strategy of no kind");
 }
 
+// Which of a sampled run's torn states are generated depends on nothing but the crash point.
+bool Enumeration::takes(std::uint32_t item, std::uint64_t level) const
+{
+    return tearing_ == Tearing::all || !ItemTable::is_torn(table_.items()[item], level) ||
+           Draw(0, seq_, item).below(kSampledRuns) == 0;
+}
+
+// Each run torn, alone in PM and with everything else.
+bool Enumeration::torn()
+{
+    for (const Base base : {Base::none, Base::all})
+        for (std::uint32_t item = 0; item < table_.items().size(); ++item)
+            for (std::uint64_t level = 0; level < table_.items()[item].levels; ++level) {
+                if (!ItemTable::is_torn(table_.items()[item], level) || !takes(item, level))
+                    continue;
+                exceptions_.assign(1, {item, level});
+                if (!emit_({.base = base, .exceptions = exceptions_}))
+                    return false;
+            }
+    return true;
+}
+
 bool Enumeration::subsets(Base base, std::uint64_t size)
 {
     exceptions_.clear();
@@ -105,6 +132,8 @@ bool Enumeration::subset_levels(Base base, std::size_t depth, std::uint64_t size
         const std::uint64_t first = base == Base::none ? 1 : 0;
         const std::uint64_t last = items[item].levels - (base == Base::none ? 1 : 2);
         for (std::uint64_t level = first; level <= last; ++level) {
+            if (!takes(item, level))
+                continue;
             exceptions_.push_back({item, level});
             if (!subset_levels(base, depth + 1, size, item + 1))
                 return false;
@@ -144,12 +173,32 @@ bool Enumeration::combination(std::uint64_t index)
     return emit_({.exceptions = exceptions_, .kind = Choice::Kind::exhaustive, .index = index});
 }
 
+namespace {
+
+// A run is mostly there or not: where a torn one is legal, it is no news. If it is torn, then
+// anywhere.
+std::uint64_t random_level(Draw &draw, const ItemTable &table, const Item &item)
+{
+    if (item.kind != Item::Kind::run)
+        return draw.below(item.levels);
+    if (item.levels == 2 || draw.below(kTornRuns) != 0)
+        return draw.below(2) == 0 ? 0 : item.levels - 1;
+    RunCut cut = {.lines = draw.below(item.cell_count)};
+    const std::uint64_t units =
+        table.units_of(item.first_cell + static_cast<std::uint32_t>(cut.lines));
+    cut.units = draw.below(std::min<std::uint64_t>(units, 255));
+    return ItemTable::level_of_cut(cut);
+}
+
+} // namespace
+
 bool Enumeration::random(std::uint64_t seed, std::uint64_t index)
 {
     Draw draw(seed, seq_, index);
     exceptions_.clear();
     for (std::uint32_t item = 0; item < table_.items().size(); ++item)
-        if (const std::uint64_t level = draw.below(table_.items()[item].levels); level != 0)
+        if (const std::uint64_t level = random_level(draw, table_, table_.items()[item]);
+            level != 0)
             exceptions_.push_back({item, level});
     return emit_(
         {.exceptions = exceptions_, .kind = Choice::Kind::random, .index = index, .seed = seed});
@@ -172,7 +221,8 @@ bool Enumeration::accumulate(Choice::Kind kind, std::uint64_t count)
 bool Enumeration::listed(const Choice &choice)
 {
     for (const ItemLevel &each : choice.listed)
-        if (each.item >= table_.items().size() || each.level >= table_.items()[each.item].levels)
+        if (each.item >= table_.items().size() ||
+            !ItemTable::has_level(table_.items()[each.item], each.level))
             fail(ErrorKind::usage, "there is no level {} of item {} before event {}", each.level,
                  each.item, seq_);
     return emit_({.base = choice.base, .exceptions = choice.listed});

@@ -36,6 +36,8 @@ public:
     {
     }
 
+    void set_tearing(Tearing tearing) { tearing_ = tearing; }
+
     // False when emit said so. Not for `prefix`, which depends on the crash point alone.
     bool run(const Strategy &strategy);
     // The one state of a choice. A choice that this crash point does not have is an Error(usage).
@@ -46,6 +48,8 @@ public:
 private:
     bool subsets(Base base, std::uint64_t size);
     bool subset_levels(Base base, std::size_t depth, std::uint64_t size, std::uint32_t from);
+    bool torn();
+    bool takes(std::uint32_t item, std::uint64_t level) const;
     bool exhaustive(std::uint64_t cap);
     bool random(std::uint64_t seed, std::uint64_t index);
     bool accumulate(Choice::Kind kind, std::uint64_t count);
@@ -56,6 +60,7 @@ private:
     std::uint64_t seq_;
     std::uint64_t seed_;
     Emit emit_;
+    Tearing tearing_ = Tearing::all;
     bool capped_ = false;
     std::vector<ItemLevel> exceptions_;
 };

@@ -17,8 +17,9 @@ class FailurePoints {
 public:
     explicit FailurePoints(model::FenceRule rule) : rule_(rule) {}
 
-    // Before each event; true when it is a failure point.
-    bool see(const trace::Event &event)
+    // Before each event; true when it is a failure point. One that is not `inside` the window is
+    // none, and does not keep the next one on its path from being one.
+    bool see(const trace::Event &event, bool inside)
     {
         if (event.is_store()) [[likely]] {
             stored_ = true;
@@ -30,7 +31,7 @@ public:
         if (!persists || !stored_)
             return false;
         stored_ = false;
-        return seen_.insert(std::uint64_t{event.site} << 32 | event.stack).second;
+        return inside && seen_.insert(std::uint64_t{event.site} << 32 | event.stack).second;
     }
 
     std::size_t count() const { return seen_.size(); }

@@ -2,6 +2,7 @@
 // See items.h.
 #include "replayer/states/items.h"
 
+#include <bit>
 #include <cmath>
 
 #include "base/error.h"
@@ -80,7 +81,8 @@ void ItemTable::add_line(std::uint32_t cell)
     cells_[cell].item_count = static_cast<std::uint32_t>(items_.size()) - cells_[cell].first_item;
 }
 
-void ItemTable::build(const InFlight &in_flight, Grouping grouping)
+void ItemTable::build(const InFlight &in_flight, Grouping grouping,
+                      const trace::BlockWrites &sectors)
 {
     in_flight_ = &in_flight;
     items_.clear();
@@ -100,14 +102,83 @@ void ItemTable::build(const InFlight &in_flight, Grouping grouping)
         }
         for (std::size_t i = cell; i < cell + length; ++i)
             cells_[i].first_item = static_cast<std::uint32_t>(items_.size());
+        const Piece &first = in_flight.piece(line(cells_[cell]).first);
+        const std::uint64_t levels = sectors.contains(first.stack) ? 2 : std::uint64_t{kRunLevels};
         items_.push_back({.kind = Item::Kind::run,
                           .first_cell = static_cast<std::uint32_t>(cell),
                           .cell_count = static_cast<std::uint32_t>(length),
-                          .levels = 2});
+                          .levels = levels});
         ++runs_;
         lines_in_runs_ += length;
         cell += length;
     }
+}
+
+bool ItemTable::has_level(const Item &item, std::uint64_t level)
+{
+    if (level < item.levels)
+        return true;
+    return item.levels == kRunLevels && item.kind == Item::Kind::run &&
+           (level - kRunLevels) / 256 < item.cell_count;
+}
+
+RunCut ItemTable::cut_at(const Item &item, std::uint64_t level) const
+{
+    const std::uint32_t lines = item.cell_count;
+    if (level == item.levels - 1)
+        return {.lines = lines};
+    switch (level) {
+    case kRunNone:
+        return {};
+    case kRunFirstUnit:
+        return {.units = 1};
+    case kRunMiddle:
+        return {.lines = lines / 2};
+    case kRunAllButLastUnit:
+        return {.lines = lines - 1u, .units = units_of(item.first_cell + lines - 1) - 1};
+    default:
+        return {.lines = (level - kRunLevels) / 256, .units = (level - kRunLevels) % 256};
+    }
+}
+
+std::uint64_t ItemTable::level_of_cut(RunCut cut)
+{
+    CHECK(cut.units < 256, "a level has eight bits for the units of a line");
+    return kRunLevels + cut.lines * 256 + cut.units;
+}
+
+std::uint64_t ItemTable::units_of(std::uint32_t cell) const
+{
+    const InFlightLine &at = line(cells_[cell]);
+    std::uint64_t stores = 0;
+    unsigned units = 0; // bit u
+    in_flight_->for_each_piece(at, [&](const Piece &piece) {
+        stores += !piece.joined;
+        units |= 1u << piece.unit();
+    });
+    return in_flight_->order() == model::Order::units && at.cached == 0
+               ? static_cast<std::uint64_t>(std::popcount(units))
+               : stores;
+}
+
+UnitCounts ItemTable::first_units(const InFlightLine &at, std::uint64_t units) const
+{
+    UnitCounts counts = {};
+    if (in_flight_->order() == model::Order::units && at.cached == 0) {
+        in_flight_->for_each_piece(at, [&](const Piece &piece) { ++counts[piece.unit()]; });
+        for (std::uint32_t &count : counts) {
+            count = units == 0 ? 0 : count;
+            units -= count != 0;
+        }
+        return counts;
+    }
+    for (std::uint32_t i = at.first; i != model::kNone && units != 0;
+         i = in_flight_->piece(i).next) {
+        const Piece &piece = in_flight_->piece(i);
+        ++counts[piece.unit()];
+        units -= !piece.joined;
+    }
+    return counts;
 }
 
 double ItemTable::log2_states() const
@@ -126,26 +197,23 @@ UnitCounts ItemTable::unit_counts(const Cell &cell, std::span<const std::uint64_
     const Item &item = items_[cell.first_item];
     UnitCounts counts = {};
     switch (item.kind) {
-    case Item::Kind::chain: {
-        std::uint64_t left = levels[0];
-        for (std::uint32_t i = at.first; i != model::kNone && left != 0;
-             i = in_flight_->piece(i).next) {
-            const Piece &piece = in_flight_->piece(i);
-            ++counts[piece.unit()];
-            left -= !piece.joined;
-        }
-        return counts;
-    }
+    case Item::Kind::chain:
+        return first_units(at, levels[0]);
     case Item::Kind::unit:
         for (std::uint32_t i = 0; i < cell.item_count; ++i)
             counts[items_[cell.first_item + i].unit] = static_cast<std::uint32_t>(levels[i]);
         return counts;
     case Item::Kind::mixed:
         return model::LineChoices(*in_flight_, at).at(levels[0]);
-    case Item::Kind::run:
-        if (levels[0] != 0)
+    case Item::Kind::run: {
+        const RunCut cut = cut_at(item, levels[0]);
+        const auto place = static_cast<std::uint64_t>(&cell - &cells_[item.first_cell]);
+        if (place == cut.lines)
+            return first_units(at, cut.units);
+        if (place < cut.lines)
             in_flight_->for_each_piece(at, [&](const Piece &piece) { ++counts[piece.unit()]; });
         return counts;
+    }
     }
     check_failed(__FILE__, __LINE__, "kind", "an item of no kind");
 }

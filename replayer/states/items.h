@@ -11,17 +11,24 @@
 
 #include "analyzer/model/in_flight.h"
 #include "analyzer/model/line_choices.h"
+#include "trace/block_writes.h"
 
 namespace fencepost::states {
 
 // Runs of lines that one piece of code wrote one after the other, as copying a file does, can be
-// taken as one item: all of it or nothing.
+// taken as one item, which tears at a few places only.
 enum class Grouping : std::uint8_t {
     automatic, // runs of kLongRun lines or more
     run,       // any run of two lines or more
     off,       // no state is left out
 };
 inline constexpr std::size_t kLongRun = 16;
+
+// Which states are generated of those whose only news is a run that is torn.
+enum class Tearing : std::uint8_t {
+    all,
+    sampled, // few: where a torn write is legal, one is as good as another
+};
 
 std::string_view name_of(Grouping grouping);
 std::optional<Grouping> grouping_named(std::string_view name);
@@ -32,13 +39,30 @@ struct Item {
         chain, // a line whose pieces persist in order: a level is how many stores of it
         unit,  // a unit of a line that was written by non-temporal stores only
         mixed, // a line with cached and non-temporal stores: a level is a state of LineChoices
-        run,   // several lines, nothing or all
+        run,   // several lines: a level is one of RunLevel, or a cut anywhere
     };
     Kind kind = Kind::chain;
     std::uint8_t unit = 0;
     std::uint32_t first_cell = 0;
     std::uint32_t cell_count = 1;
     std::uint64_t levels = 2;
+};
+
+// What of a run is there; of one that the block driver wrote, level 1 is all of it. It is cut between two units (two stores of a cached line): what was
+// first in PM, going by addresses, is there, the rest is missing.
+enum RunLevel : std::uint64_t {
+    kRunNone,
+    kRunFirstUnit,
+    kRunMiddle,
+    kRunAllButLastUnit,
+    kRunAll,
+    kRunLevels,
+    // kRunLevels + 256 * N + M: N lines, and M units of the next one.
+};
+
+struct RunCut {
+    std::uint64_t lines = 0;
+    std::uint64_t units = 0; // of the line after them
 };
 
 // A line in flight.
@@ -59,8 +83,10 @@ struct ItemLevel {
 // items mean the same whenever the same trace is read with the same model and grouping.
 class ItemTable {
 public:
-    // `in_flight` is borrowed: the table is good until the next event is applied.
-    void build(const model::InFlight &in_flight, Grouping grouping);
+    // `in_flight` is borrowed: the table is good until the next event is applied. Runs of `sectors`
+    // do not tear.
+    void build(const model::InFlight &in_flight, Grouping grouping,
+               const trace::BlockWrites &sectors = {});
 
     std::span<const Item> items() const { return items_; }
     std::span<const Cell> cells() const { return cells_; }
@@ -73,11 +99,24 @@ public:
     std::size_t lines_in_runs() const { return lines_in_runs_; }
     double log2_states() const; // with runs as items
 
+    static bool is_torn(const Item &item, std::uint64_t level)
+    {
+        return item.kind == Item::Kind::run && level != 0 && level != item.levels - 1;
+    }
+    // Also of cuts that no strategy but `random` makes.
+    static bool has_level(const Item &item, std::uint64_t level);
+    // Of a run; in each of its lines there is a place to cut.
+    RunCut cut_at(const Item &item, std::uint64_t level) const;
+    static std::uint64_t level_of_cut(RunCut cut);
+    // Units (stores of a cached line) of a line in a run.
+    std::uint64_t units_of(std::uint32_t cell) const;
+
     // How many pieces of each unit are in PM. `levels`: the levels of the cell's items, in order.
     model::UnitCounts unit_counts(const Cell &cell, std::span<const std::uint64_t> levels) const;
 
 private:
     std::size_t run_length(std::size_t cell) const;
+    model::UnitCounts first_units(const model::InFlightLine &line, std::uint64_t units) const;
     void add_line(std::uint32_t cell);
 
     const model::InFlight *in_flight_ = nullptr;

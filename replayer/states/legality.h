@@ -1,42 +1,75 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Whether a state that is legal when only explicit fences count would be legal if locked
-// instructions counted too. One that would not relies on an incidental locked instruction.
+// Whether a state that is legal when only explicit fences count could also be found if locked
+// instructions (and incidental fences) counted. One that could not relies on such an instruction.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "analyzer/model/persistence_model.h"
-#include "replayer/states/state_walk.h"
+#include "replayer/states/crash_points.h"
+#include "replayer/states/state.h"
 
 namespace fencepost::states {
 
-// Goes along with a walk and runs the stricter model beside it.
+// Goes along with a walk and runs the stricter model beside it. A state with the pieces S can be
+// found under the stricter model, and under the same promise, exactly if there is a crash point p
+// since the promise last changed, after all pieces of S and not after any event that guarantees a
+// piece which S lacks. So it is enough to know, for each piece in flight, which event guarantees it
+// under the stricter model.
 class Legality {
 public:
-    explicit Legality(model::ModelKind kind)
-        : model_(model::make_model(kind, model::FenceRule::architectural))
-    {
-    }
+    // `promise`: that of the walk.
+    explicit Legality(model::ModelKind kind, PromiseAt promise = {});
 
-    void event(std::uint64_t seq, const trace::Event &event, std::span<const std::byte> wide_values)
-    {
-        model_->apply(seq, event, wide_values);
-    }
+    // `in_flight`: of the walk, after the event.
+    void event(std::uint64_t seq, const trace::Event &event, std::span<const std::byte> wide_values,
+               const model::InFlight &in_flight);
     void crash_point(const model::InFlight &in_flight);
-    bool legal_architecturally(const State &state) const;
+    bool legal_architecturally(const State &state);
 
 private:
-    // A line of which the stricter model guarantees more.
+    // A piece that is in flight for the walk, and guaranteed under the stricter model.
+    struct Early {
+        std::uint64_t seq;
+        std::uint8_t offset;
+        std::uint64_t guaranteed; // by this event
+    };
+    // The same at the crash point.
     struct Floor {
-        std::size_t cell;
-        model::UnitCounts least;
+        std::uint32_t cell;
+        std::uint32_t unit;
+        std::uint32_t count; // so many pieces of the unit, with this one
+        std::uint64_t guaranteed;
+    };
+    struct LatePiece {
+        std::uint64_t seq;
+        std::uint32_t cell;
+        std::uint32_t unit;
+        std::uint32_t count;
     };
 
-    std::unique_ptr<model::PersistenceModel> model_;
-    std::vector<Floor> floors_;
+    void forget(const model::SettledPiece &settled);
+    // The first event that guarantees a piece which the state lacks.
+    std::uint64_t first_guarantee(const State &state) const;
+    bool has_piece_from(const State &state, std::uint64_t seq);
+    void find_late_pieces();
+    model::UnitCounts counts_of(const State &state, std::uint32_t cell) const;
+
+    const PromiseAt promise_;
+    std::unique_ptr<model::PersistenceModel> strict_;
+    std::unordered_map<std::uint64_t, std::vector<Early>> early_; // by line, in the line's order
+    std::uint64_t promise_since_ = 0;  // the first crash point with the current promise
+    std::uint64_t settled_before_ = 0; // all that is guaranteed was stored before this event
+    // Of the crash point.
+    const model::InFlight *in_flight_ = nullptr;
+    std::vector<Floor> floors_; // by cell
+    std::uint64_t first_floor_ = UINT64_MAX;
+    std::optional<std::vector<LatePiece>> late_; // stored after first_floor_, the latest first
 };
 
 } // namespace fencepost::states

@@ -10,16 +10,8 @@
 namespace fencepost::states {
 
 using trace::Event;
-using trace::EventKind;
 
 namespace {
-
-bool ends_operation(const Event &event)
-{
-    return event.kind == EventKind::marker &&
-           (event.marker_kind() == trace::MarkerKind::op_end ||
-            event.marker_kind() == trace::MarkerKind::syscall_exit);
-}
 
 // Strategies that ask for one state, at crash points of their own.
 bool at_own_points(StrategyKind kind)
@@ -28,17 +20,6 @@ bool at_own_points(StrategyKind kind)
 }
 
 } // namespace
-
-std::uint64_t level_of(const State &state, std::uint32_t item)
-{
-    const std::span<const ItemLevel> exceptions = state.levels.exceptions;
-    const auto found =
-        std::lower_bound(exceptions.begin(), exceptions.end(), item,
-                         [](const ItemLevel &each, std::uint32_t wanted) { return each.item < wanted; });
-    if (found != exceptions.end() && found->item == item)
-        return found->level;
-    return state.levels.base == Base::none ? 0 : state.items->items()[item].levels - 1;
-}
 
 void require_complete(const trace::TraceReader &reader)
 {
@@ -54,6 +35,16 @@ void require_complete(const trace::TraceReader &reader)
                  reader.path().string(), counter.name, counter.value);
 }
 
+namespace {
+
+// What of the options an id has to tell: nothing where locked instructions count as well.
+std::string incidental_digest(const WalkOptions &options)
+{
+    return options.fences == model::FenceRule::explicit_only ? options.incidental.digest() : "";
+}
+
+} // namespace
+
 WalkOptions options_of(const StateId &id)
 {
     return {.model = id.model, .fences = id.fences, .grouping = id.grouping};
@@ -68,8 +59,11 @@ StateWalk::StateWalk(const trace::TraceReader &reader, WalkOptions options)
                                          !at_own_points(strategy.kind);
                               })),
       trace_(reader.recording().event_digest.substr(0, 8)),
-      model_(model::make_model(options_.model, options_.fences)), failure_points_(options_.fences),
-      skipping_(options_.after.has_value())
+      model_(model::make_model(options_.model, options_.fences)),
+      points_(
+          *model_, options_.window, options_.promise,
+          {.failure_points = wants(StrategyKind::prefix), .returns = wants(StrategyKind::returns)}),
+      sectors_(reader), skipping_(options_.after.has_value())
 {
     require_complete(reader);
     options_.window.first_seq = std::max(options_.window.first_seq, first_crash_seq(reader));
@@ -85,6 +79,11 @@ void StateWalk::check_id(const StateId &id) const
     if (id.model != options_.model || id.fences != options_.fences ||
         id.grouping != options_.grouping)
         fail(ErrorKind::usage, "the state {} was made with another model, fence rule or grouping",
+             text_of(id));
+    if (id.incidental != incidental_digest(options_))
+        fail(ErrorKind::usage,
+             "the state {} was made with other incidental fences (--incidental and the spec's "
+             "model.incidental name them)",
              text_of(id));
     if (id.seq > reader_.event_count())
         fail(ErrorKind::usage, "the state {} lies behind the end of the trace ({} events)",
@@ -103,42 +102,48 @@ StateId StateWalk::id_of(const State &state) const
             .model = options_.model,
             .fences = options_.fences,
             .grouping = options_.grouping,
+            .incidental = incidental_digest(options_),
             .seq = state.point.seq,
             .choice = state.levels.choice()};
 }
 
+// An incidental fence is one more instruction that acts as a fence though nobody meant it to.
+const Event &StateWalk::as_counted(const Event &event)
+{
+    if (!options_.incidental.contains(event) || options_.fences == model::FenceRule::architectural)
+        [[likely]]
+        return event;
+    ++report_.incidental_fences;
+    counted_ = event;
+    counted_.subkind = static_cast<std::uint8_t>(trace::FenceKind::lock_rmw);
+    return counted_;
+}
+
 WalkReport StateWalk::run(StateListener &listener)
 {
-    const bool prefix = wants(StrategyKind::prefix);
-    const bool returns = wants(StrategyKind::returns);
     const std::uint64_t end = std::min(options_.window.last_seq, reader_.event_count());
     trace::EventScan scan = reader_.scan();
     bool going = true;
-    bool returned = false;
     while (going && report_.events < end && scan.next()) {
         throw_if_interrupted();
         const std::span<const Event> events = scan.events();
         const std::size_t count = std::min<std::uint64_t>(events.size(), end - scan.first_seq());
         for (std::size_t i = 0; i < count && going; ++i) {
-            const Event &event = events[i];
-            const bool failure_point = prefix && failure_points_.see(event);
-            const bool boundary = model_->raises_guarantee(event);
+            const Event &event = as_counted(events[i]);
             const std::uint64_t seq = scan.first_seq() + i;
-            if ((boundary || failure_point || returned) && options_.window.contains(seq, epoch_))
-                going = visit({seq, epoch_, boundary, failure_point, returned}, listener);
-            returned = returns && ends_operation(event);
-            epoch_ += boundary;
-            going = going && epoch_ <= options_.window.last_epoch;
+            if (const auto point = points_.before(seq, event))
+                going = visit(*point, listener);
+            going = going && !points_.past_window();
             if (going)
                 step(seq, event, scan.wide_values(), listener);
         }
     }
-    if (going && options_.window.contains(end, epoch_))
-        going = visit({end, epoch_, true, false, returned}, listener);
+    if (const auto point = points_.at_end(end); going && point)
+        visit(*point, listener);
     if (skipping_ && !report_.stopped)
         fail(ErrorKind::usage, "these strategies do not come by the state {}",
              text_of(*options_.after));
-    report_.failure_points = failure_points_.count();
+    report_.failure_points = points_.failure_points();
     return report_;
 }
 
@@ -148,12 +153,13 @@ void StateWalk::run_to(const StateId &id, StateListener &listener)
     trace::EventScan scan = reader_.scan({.last_seq = id.seq == 0 ? 0 : id.seq - 1});
     if (id.seq != 0)
         scan.for_each(
-            [&](std::uint64_t seq, const Event &event, std::span<const std::byte> wide_values) {
-                epoch_ += model_->raises_guarantee(event);
+            [&](std::uint64_t seq, const Event &each, std::span<const std::byte> wide_values) {
+                const Event &event = as_counted(each);
+                points_.before(seq, event);
                 step(seq, event, wide_values, listener);
             });
-    table_.build(model_->in_flight(), options_.grouping);
-    const CrashPoint point = {.seq = id.seq, .epoch = epoch_};
+    build_items(table_);
+    const CrashPoint point = {.seq = id.seq, .epoch = points_.epoch()};
     listener.crash_point(point, &table_, model_->in_flight());
     Enumeration enumeration(table_, id.seq, options_.seed, [&](const ChosenLevels &levels) {
         listener.state({point, &table_, levels, StrategyKind::all});
@@ -190,16 +196,22 @@ bool StateWalk::offer(const CrashPoint &point, const ChosenLevels &levels, Strat
     return listener.state(state);
 }
 
+void StateWalk::build_items(ItemTable &table) const
+{
+    table.build(model_->in_flight(), options_.grouping, sectors_);
+}
+
 bool StateWalk::visit(const CrashPoint &point, StateListener &listener)
 {
     ++report_.crash_points;
+    report_.promise_points += point.promise && !point.boundary;
     seen_none_ = seen_all_ = false;
     const model::InFlight &in_flight = model_->in_flight();
     const std::uint64_t generated_before = report_.generated;
     const bool past = !skipping_ || point.seq >= options_.after->seq;
-    items_ = need_items_ && point.boundary && past ? &table_ : nullptr;
+    items_ = need_items_ && point.has_states() && past ? &table_ : nullptr;
     if (items_)
-        table_.build(in_flight, options_.grouping);
+        build_items(table_);
     if (past)
         listener.crash_point(point, items_, in_flight);
     bool going = true;
@@ -209,11 +221,12 @@ bool StateWalk::visit(const CrashPoint &point, StateListener &listener)
         if (at_own_points(strategy.kind)) {
             if (strategy.kind == StrategyKind::prefix ? point.failure_point : point.returned)
                 going = offer(point, {.base = Base::all}, strategy.kind, listener);
-        } else if (point.boundary) {
+        } else if (point.has_states()) {
             Enumeration enumeration(table_, point.seq, options_.seed,
                                     [&](const ChosenLevels &levels) {
                                         return offer(point, levels, strategy.kind, listener);
                                     });
+            enumeration.set_tearing(options_.tearing);
             going = enumeration.run(strategy);
             report_.capped += enumeration.capped();
         }

@@ -11,35 +11,17 @@
 
 #include "analyzer/model/persistence_model.h"
 #include "replayer/states/choice.h"
+#include "replayer/states/crash_points.h"
 #include "replayer/states/enumeration.h"
-#include "replayer/states/failure_points.h"
 #include "replayer/states/items.h"
 #include "replayer/states/legal_count.h"
+#include "replayer/states/state.h"
 #include "replayer/states/strategy.h"
 #include "replayer/states/window.h"
+#include "trace/incidental_fences.h"
 #include "trace/reader.h"
 
 namespace fencepost::states {
-
-// Power fails before event `seq` is executed.
-struct CrashPoint {
-    std::uint64_t seq = 0;
-    std::uint64_t epoch = 0;    // how many epochs ended before
-    bool boundary = false;      // the event ends an epoch, or the trace or window ends here
-    bool failure_point = false; // see FailurePoints; only when `prefix` asks
-    bool returned = false;      // the event before it ends an operation; only when `returns` asks
-};
-
-// Borrowed: good until the next state.
-struct State {
-    const CrashPoint &point;
-    const ItemTable *items; // nullptr: no strategy asks for items, and there are no exceptions
-    ChosenLevels levels;
-    StrategyKind strategy;
-};
-
-// Of a state whose crash point has its items.
-std::uint64_t level_of(const State &state, std::uint32_t item);
 
 // What is known about the states at an epoch's end.
 struct EpochCount {
@@ -74,6 +56,11 @@ struct WalkOptions {
     std::uint64_t seed = 1;
     Window window = {};
     Grouping grouping = Grouping::automatic;
+    Tearing tearing = Tearing::all;
+    // Fences of these functions count as little as locked instructions do.
+    trace::IncidentalFences incidental = {};
+    // Where the promise changes; none: with every marker that may change one.
+    PromiseAt promise = {};
     // Leave out the states up to and with this one.
     std::optional<StateId> after = {};
 };
@@ -82,6 +69,8 @@ struct WalkReport {
     std::uint64_t events = 0;
     std::uint64_t epochs = 0; // in the window
     std::uint64_t crash_points = 0;
+    std::uint64_t promise_points = 0;    // those that end no epoch, where the promise changes
+    std::uint64_t incidental_fences = 0; // that did not count though they are explicit
     std::uint64_t failure_points = 0;
     StateCount legal = {.exact = 0}; // the sum over epochs
     std::uint64_t generated = 0;
@@ -104,6 +93,8 @@ public:
     void run_to(const StateId &id, StateListener &listener);
 
     StateId id_of(const State &state) const;
+    // Those of the current crash point.
+    void build_items(ItemTable &table) const;
     // Error(trace) when the id is of another trace, Error(usage) when it was made with other
     // options.
     void check_id(const StateId &id) const;
@@ -115,19 +106,21 @@ private:
     bool offer(const CrashPoint &point, const ChosenLevels &levels, StrategyKind strategy,
                StateListener &listener);
     bool wants(StrategyKind kind) const;
+    const trace::Event &as_counted(const trace::Event &event);
 
     const trace::TraceReader &reader_;
     WalkOptions options_;
     bool need_items_;
     std::string trace_;
     std::unique_ptr<model::PersistenceModel> model_;
-    FailurePoints failure_points_;
+    CrashPoints points_;
+    trace::BlockWrites sectors_;
     ItemTable table_;
     const ItemTable *items_ = nullptr; // of the current crash point
     LegalCount legal_;
     WalkReport report_;
-    std::uint64_t epoch_ = 0;
-    bool skipping_; // until options_.after was seen
+    trace::Event counted_; // of as_counted()
+    bool skipping_;        // until options_.after was seen
     bool seen_none_ = false;
     bool seen_all_ = false;
 };

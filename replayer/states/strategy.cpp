@@ -25,6 +25,7 @@ constexpr Name kNames[] = {
     {"prefix", StrategyKind::prefix, Number::none},
     {"returns", StrategyKind::returns, Number::none},
     {"subsets", StrategyKind::subsets, Number::needed},
+    {"torn", StrategyKind::torn, Number::none},
     {"exhaustive", StrategyKind::exhaustive, Number::optional, kDefaultCap},
     {"random", StrategyKind::random, Number::needed},
     {"accumulate", StrategyKind::accumulate, Number::none},
@@ -61,7 +62,7 @@ Strategy parse_one(std::string_view word)
         return {known.kind, number};
     }
     fail(ErrorKind::usage,
-         "there is no strategy '{}'; there are none-all, prefix, returns, subsets:K, "
+         "there is no strategy '{}'; there are none-all, prefix, returns, subsets:K, torn, "
          "exhaustive:CAP, random:N, all, accumulate, accumulate-reverse, and count",
          name);
 }

@@ -15,6 +15,7 @@ enum class StrategyKind : std::uint8_t {
     prefix,             // everything written, at each distinct failure point
     returns,            // everything written, each time an operation or system call has returned
     subsets,            // up to `number` items away from none, and from all
+    torn,               // each run torn: alone in PM, and with everything else
     exhaustive,         // every state, up to `number` a crash point
     random,             // `number` states a crash point
     accumulate,         // items one after the other, in the order in which they were first written

@@ -64,7 +64,7 @@ public:
              const TestOptions &options, Results &results,
              const std::function<void(const TestProgress &)> &progress)
         : run_(run), reader_(reader), options_(options), results_(results), progress_(progress),
-          names_(reader), images_(initial), stream_(images_), legality_(options.walk.model),
+          names_(reader), images_(initial), stream_(images_), legality_(options.walk.model, options.walk.promise),
           judge_(plan.judge), grouping_(results.findings()), findings_(results.findings().size()),
           plan_(with_grouping(plan)), pool_(plan_, options.jobs, stream_.first())
     {
@@ -78,7 +78,7 @@ public:
                const model::InFlight &in_flight) override
     {
         images_.event(event, wide_values, in_flight);
-        legality_.event(seq, event, wide_values);
+        legality_.event(seq, event, wide_values, in_flight);
         if (event.is_store())
             last_store_ = {seq, event.site, event.stack};
     }
@@ -89,7 +89,6 @@ public:
         images_.crash_point(items, in_flight);
         legality_.crash_point(in_flight);
         items_ = items;
-        in_flight_ = &in_flight;
         stores_.reset();
     }
 
@@ -130,7 +129,6 @@ private:
     states::Legality legality_;
     // Of the crash point.
     const states::ItemTable *items_ = nullptr;
-    const model::InFlight *in_flight_ = nullptr;
     states::ItemTable own_items_; // where no strategy asks for items
     std::shared_ptr<const image::InFlightStores> stores_;
     image::InFlightStore last_store_;
@@ -171,7 +169,7 @@ guest::WorkerPlan TestWalk::with_grouping(guest::WorkerPlan plan)
 image::StateStores TestWalk::stores_of(const states::State &state)
 {
     if (!items_) {
-        own_items_.build(*in_flight_, options_.walk.grouping);
+        walk_->build_items(own_items_);
         items_ = &own_items_;
     }
     if (!stores_)
@@ -420,9 +418,11 @@ void forget_results(const record::RunFiles &run)
 }
 
 TestReport test_run(const record::RunFiles &run, const TestGuest &guest, oracle::Judge &judge,
-                    const TestOptions &options,
+                    const TestOptions &given,
                     const std::function<void(const TestProgress &)> &progress)
 {
+    TestOptions options = given;
+    options.walk.promise = [&judge](std::uint64_t seq) { return judge.expectation(seq); };
     const trace::TraceReader reader(run.trace());
     states::StateWalk walk(reader, options.walk);
     const PmPlace place(guest.cache(), guest.source().config, options.jobs);

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The fast models against the reference: model_reference TRACES [SEED]. At every crash point of
-// every random trace, under each model and fence rule, both have the same set of states; and the
-// states at epoch boundaries are all states there are.
+// The fast models against the reference: model_reference [--fault NAME] TRACES [SEED]. At every
+// crash point of every random trace, under each model and fence rule, both have the same set of
+// states; the states at epoch boundaries are all states there are; and promised_states.h compares
+// pairs of state and promise, and the label. With a fault the comparison must fail.
 #include <cstdio>
 #include <cstdlib>
+#include <numeric>
 #include <string>
 
 #include <fmt/format.h>
 
 #include "base/deadline.h"
-#include "tests/model/model_states.h"
+#include "tests/model/promised_states.h"
 #include "tests/model/small_trace.h"
 
 namespace fencepost::model {
@@ -20,6 +22,7 @@ struct Totals {
     std::uint64_t crash_points = 0;
     std::uint64_t states = 0;
     std::uint64_t boundaries = 0;
+    PairTotals pairs;
 };
 
 std::string describe(std::span<const trace::Event> events)
@@ -37,18 +40,16 @@ std::string describe(std::span<const trace::Event> events)
     return text;
 }
 
-class Difference : public std::runtime_error {
-public:
-    using std::runtime_error::runtime_error;
-};
-
-void compare(std::span<const trace::Event> events, const ReferenceModel &reference,
-             std::span<const ReferenceModel::PieceSet> closed, ModelKind kind, FenceRule rule,
-             Totals &totals)
+// Returns the states of each crash point, as the reference has them.
+std::vector<ReferenceModel::StateSet> compare(std::span<const trace::Event> events,
+                                              const ReferenceModel &reference,
+                                              std::span<const ReferenceModel::PieceSet> closed,
+                                              ModelKind kind, FenceRule rule, Totals &totals)
 {
+    std::vector<ReferenceModel::StateSet> of_points;
     const auto differ = [&](const char *what, std::size_t executed) {
-        throw Difference(fmt::format("{} after {} events, model {}, fences {}:\n{}", what, executed,
-                                     name_of(kind), name_of(rule), describe(events)));
+        throw Difference(fmt::format("{} after {} events, model {}, fences {}", what, executed,
+                                     name_of(kind), name_of(rule)));
     };
     const std::unique_ptr<PersistenceModel> model = make_model(kind, rule);
     ModelStates fast(reference);
@@ -72,6 +73,7 @@ void compare(std::span<const trace::Event> events, const ReferenceModel &referen
         if (fast.listed() != expected.count)
             differ("a state listed twice", executed);
         all |= expected.sets;
+        of_points.push_back(expected.sets);
         ++totals.crash_points;
         totals.states += fast.listed();
         const bool end = executed == events.size();
@@ -91,21 +93,78 @@ void compare(std::span<const trace::Event> events, const ReferenceModel &referen
     }
     if (all != at_boundaries)
         differ("states between boundaries that no boundary has", events.size());
+    return of_points;
 }
 
-Totals run(std::uint64_t traces, std::uint64_t seed)
+// A trace as a tracer would record it that takes the store of a locked instruction for the first.
+struct StoresFirst {
+    explicit StoresFirst(std::vector<trace::Event> in_order) : events(std::move(in_order))
+    {
+        instructions.resize(events.size());
+        std::iota(instructions.begin(), instructions.end(), 0);
+        for (std::size_t i = 1; i < events.size(); ++i)
+            if (events[i].flags & trace::kAtomic) {
+                std::swap(events[i - 1], events[i]);
+                std::swap(instructions[i - 1], instructions[i]);
+            }
+    }
+
+    std::vector<trace::Event> events;
+    std::vector<std::size_t> instructions; // in order, by event
+};
+
+std::vector<ReferenceModel::StateSet>
+reference_states(std::size_t events, const ReferenceModel &reference,
+                 std::span<const ReferenceModel::PieceSet> closed, ModelKind kind, FenceRule rule)
+{
+    std::vector<ReferenceModel::StateSet> of_points;
+    for (std::size_t executed = 0; executed <= events; ++executed)
+        of_points.push_back(reference
+                                .states(closed, reference.executed_parts(executed),
+                                        reference.guaranteed_parts(executed, kind, rule))
+                                .sets);
+    return of_points;
+}
+
+void compare_trace(const std::vector<trace::Event> &events, bool coarse, Fault fault,
+                   Totals &totals)
+{
+    const ReferenceModel reference(events);
+    const auto by_unit = reference.closed_sets(ModelKind::adr);
+    const auto by_line = reference.closed_sets(ModelKind::line);
+    for (const ModelKind kind : {ModelKind::adr, ModelKind::eadr, ModelKind::line}) {
+        const auto &closed = kind == ModelKind::line ? by_line : by_unit;
+        const auto states_of = [&](FenceRule rule) {
+            return fault == Fault::store_before_fence
+                       ? reference_states(events.size(), reference, closed, kind, rule)
+                       : compare(events, reference, closed, kind, rule, totals);
+        };
+        const auto states = states_of(FenceRule::explicit_only);
+        const auto strict = states_of(FenceRule::architectural);
+        const auto compare_pairs = [&](PromisedStates &&pairs) {
+            pairs.compare(FenceRule::explicit_only, states, &strict, totals.pairs);
+            pairs.compare(FenceRule::architectural, strict, nullptr, totals.pairs);
+        };
+        if (fault == Fault::store_before_fence) {
+            const StoresFirst recorded(events);
+            compare_pairs({recorded.events, recorded.instructions, reference, kind, coarse, fault});
+        } else {
+            compare_pairs({events, {}, reference, kind, coarse, fault});
+        }
+    }
+}
+
+Totals run(std::uint64_t traces, std::uint64_t seed, Fault fault)
 {
     SmallTraces source(seed);
     Totals totals;
     for (; totals.traces < traces; ++totals.traces) {
         const std::vector<trace::Event> &events = source.next();
-        const ReferenceModel reference(events);
-        const auto by_unit = reference.closed_sets(ModelKind::adr);
-        const auto by_line = reference.closed_sets(ModelKind::line);
-        for (const FenceRule rule : {FenceRule::explicit_only, FenceRule::architectural}) {
-            compare(events, reference, by_unit, ModelKind::adr, rule, totals);
-            compare(events, reference, by_unit, ModelKind::eadr, rule, totals);
-            compare(events, reference, by_line, ModelKind::line, rule, totals);
+        try {
+            compare_trace(events, totals.traces % 2 != 0, fault, totals);
+        } catch (const Difference &difference) {
+            throw Difference(fmt::format("trace {}: {}:\n{}", totals.traces, difference.what(),
+                                         describe(events)));
         }
     }
     return totals;
@@ -114,26 +173,55 @@ Totals run(std::uint64_t traces, std::uint64_t seed)
 } // namespace
 } // namespace fencepost::model
 
+namespace {
+
+int usage()
+{
+    std::fprintf(stderr, "usage: model_reference [--fault label-at-epoch-end|store-before-fence|"
+                         "no-crash-point-at-return] TRACES [SEED]\n");
+    return 2;
+}
+
+} // namespace
+
 int main(int argc, char **argv)
 {
-    if (argc < 2) {
-        std::fprintf(stderr, "usage: model_reference TRACES [SEED]\n");
-        return 2;
+    using fencepost::model::Fault;
+    Fault fault = Fault::none;
+    int next = 1;
+    if (argc > 2 && std::string(argv[1]) == "--fault") {
+        const std::string name = argv[2];
+        fault = name == "label-at-epoch-end"         ? Fault::label_at_epoch_end
+                : name == "store-before-fence"       ? Fault::store_before_fence
+                : name == "no-crash-point-at-return" ? Fault::no_point_at_return
+                                                     : Fault::none;
+        if (fault == Fault::none)
+            return usage();
+        next = 3;
     }
-    const std::uint64_t seed = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1;
+    if (argc <= next)
+        return usage();
+    const std::uint64_t seed = argc > next + 1 ? std::strtoull(argv[next + 1], nullptr, 10) : 1;
     const fencepost::Stopwatch watch;
     try {
-        const auto totals = fencepost::model::run(std::strtoull(argv[1], nullptr, 10), seed);
-        std::printf(
-            "%llu traces, seed %llu: %llu crash points, %llu states, %llu at boundaries; no "
-            "difference; %.1f s\n",
-            static_cast<unsigned long long>(totals.traces), static_cast<unsigned long long>(seed),
-            static_cast<unsigned long long>(totals.crash_points),
-            static_cast<unsigned long long>(totals.states),
-            static_cast<unsigned long long>(totals.boundaries), watch.seconds());
+        const auto totals =
+            fencepost::model::run(std::strtoull(argv[next], nullptr, 10), seed, fault);
+        fmt::print("{} traces, seed {}: {} crash points, {} states, {} at boundaries; {} pairs of "
+                   "state and promise at {} crash points of the walk, {} labels compared, {} of "
+                   "them incidental; no difference; {:.1f} s\n",
+                   totals.traces, seed, totals.crash_points, totals.states, totals.boundaries,
+                   totals.pairs.pairs, totals.pairs.points, totals.pairs.labels,
+                   totals.pairs.incidental, watch.seconds());
     } catch (const std::exception &difference) {
-        std::fprintf(stderr, "model_reference: %s", difference.what());
+        if (fault != Fault::none) {
+            fmt::print("caught {}: {}", argv[2], difference.what());
+            return 0;
+        }
+        fmt::print(stderr, "model_reference: {}", difference.what());
         return 1;
     }
-    return 0;
+    if (fault == Fault::none)
+        return 0;
+    fmt::print(stderr, "model_reference: the fault {} is not caught\n", argv[2]);
+    return 1;
 }

@@ -14,7 +14,12 @@ public:
     using PieceSet = ReferenceModel::PieceSet;
     using StateSet = ReferenceModel::StateSet;
 
-    explicit ModelStates(const ReferenceModel &reference) : reference_(reference) {}
+    // `instructions`: by event of the trace, its number in the reference; empty: the same.
+    explicit ModelStates(const ReferenceModel &reference,
+                         std::span<const std::size_t> instructions = {})
+        : reference_(reference), instructions_(instructions)
+    {
+    }
 
     // After each event.
     void note_settled(const InFlight &in_flight)
@@ -41,16 +46,17 @@ public:
     // How many states were listed last time: more than there are if one came twice.
     std::size_t listed() const { return listed_; }
 
-private:
     PieceSet bit_of(std::uint64_t line, const Piece &piece) const
     {
         const auto parts = reference_.parts();
+        const std::size_t event = instructions_.empty() ? piece.seq : instructions_[piece.seq];
         for (std::size_t p = 0; p < parts.size(); ++p)
-            if (parts[p].event == piece.seq && parts[p].unit == line * 8 + piece.unit())
+            if (parts[p].event == event && parts[p].unit == line * 8 + piece.unit())
                 return PieceSet{1} << p;
         return 0;
     }
 
+private:
     void add_line(const InFlight &in_flight, const InFlightLine &line)
     {
         for (Prefixes &unit : units_)
@@ -80,6 +86,7 @@ private:
     };
 
     const ReferenceModel &reference_;
+    const std::span<const std::size_t> instructions_;
     PieceSet settled_ = 0;
     std::vector<PieceSet> sets_;
     std::vector<PieceSet> products_;

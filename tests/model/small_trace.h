@@ -32,6 +32,15 @@ public:
                 if (pieces > kMaxPieces)
                     break;
             }
+            // A locked instruction: a fence and then its own store.
+            if (event.kind == trace::EventKind::store && event.size <= 8 && below(4) == 0) {
+                event.flags = trace::kAtomic;
+                events_.push_back(
+                    {.kind = trace::EventKind::fence,
+                     .subkind = static_cast<std::uint8_t>(below(2) ? trace::FenceKind::lock_rmw
+                                                                   : trace::FenceKind::xchg),
+                     .vcpu = event.vcpu});
+            }
             events_.push_back(event);
         }
         return events_;
@@ -66,6 +75,8 @@ private:
         event.subkind = static_cast<std::uint8_t>(below(trace::subkind_count(event.kind)));
         if (event.kind == EventKind::fence && below(2))
             event.subkind = static_cast<std::uint8_t>(below(2)); // one that always counts
+        if (event.kind == EventKind::marker && below(2))
+            event.subkind = static_cast<std::uint8_t>(below(2)); // an operation begins or ends
         event.vcpu = static_cast<std::uint16_t>(below(vcpus));
         if (!event.has_address())
             return event;

@@ -187,7 +187,8 @@ TEST_P(PmImages, IdentityIsThatOfTheBytes)
                 reader,
                 {.model = kind,
                  .strategies = states::parse_strategies(
-                     "none-all,random:3,exhaustive:5,accumulate,accumulate-reverse,subsets:1"),
+                     "none-all,torn,random:3,exhaustive:5,accumulate,accumulate-reverse,"
+                     "subsets:1"),
                  .window = {.last_seq = 5000},
                  .grouping = grouping});
             const states::WalkReport report = walk.run(listener);

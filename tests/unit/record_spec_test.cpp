@@ -96,7 +96,10 @@ host_time_limit = 50
 [[copy]]
 from = "sub/prog"
 to = "/bin/prog"
+[model]
+incidental = ["none", "my_barrier"]
 )");
+    EXPECT_EQ(spec.test.incidental, (std::vector<std::string>{"none", "my_barrier"}));
     EXPECT_EQ(spec.guest.kernel, fs::canonical(directory_.path() / "specs/work.sh"));
     EXPECT_EQ(spec.guest.module_files.at(0), fs::canonical(directory_.path() / "specs/sub/prog").string() + ":a=1");
     EXPECT_EQ(spec.guest.initrd_extra.size(), 1u);
@@ -161,6 +164,8 @@ TEST_F(SpecTest, NamesTheMistakeAndItsPlace)
         {kWorkload + "system_calls = 1\n", "x.toml:4:16: workload.system_calls must be true or false"},
         {kWorkload + "unmount = true\n", "x.toml:4:11: there is no [file_system] to unmount"},
         {kWorkload + "time_limit = 0\n", "x.toml:4:14: workload.time_limit must be a whole number from 1 to 86400"},
+        {kWorkload + "[model]\nincidental = \"x\"\n", "x.toml:5:14: model.incidental must be a list of strings such as ["},
+        {kWorkload + "[model]\nincidental = [\"a b\"]\n", "x.toml:5:14: model.incidental has 'a b', which is no function's name"},
         {kWorkload + "[copy]\nfrom = \"work.sh\"\n", "x.toml:4:1: copy has 'from', a file of the host"},
         {kWorkload + "[copy]\nfrom = \"nothing\"\nto = \"/x\"\n", "No such file or directory"},
     };

@@ -2,6 +2,7 @@
 // Strategies, names, windows and groups of crash states.
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -19,9 +20,9 @@ namespace {
 class Ids : public StateListener {
 public:
     void event(std::uint64_t seq, const trace::Event &event, std::span<const std::byte> wide_values,
-               const model::InFlight &) override
+               const model::InFlight &in_flight) override
     {
-        legality.event(seq, event, wide_values);
+        legality.event(seq, event, wide_values, in_flight);
     }
     void crash_point(const CrashPoint &, const ItemTable *,
                      const model::InFlight &in_flight) override
@@ -112,7 +113,8 @@ op_end 2
 )");
     EXPECT_EQ(ids(reader, "returns"), (List{"aea-3-a", "aea-6-a", "aea-9-a"}));
     EXPECT_EQ(ids(reader, "returns,none-all"),
-              (List{"aea-3-a", "aea-6-a", "aea-6-n", "aea-9-a", "aea-9-n"}));
+              (List{"aea-2-n", "aea-2-a", "aea-3-a", "aea-5-n", "aea-5-a", "aea-6-a", "aea-6-n",
+                    "aea-8-n", "aea-8-a", "aea-9-a", "aea-9-n"}));
     EXPECT_EQ(ids(reader, "returns", {.window = {.last_seq = 5}}), List{"aea-3-a"});
 }
 
@@ -305,16 +307,16 @@ checkpoint 8
     const auto within = [&](std::string_view window) {
         return ids(reader, "all", {.window = parse_window(window, reader)});
     };
-    EXPECT_EQ(ids(reader, "all"), (List{"aea-2-a", "aea-10-a", "aea-12-a"}));
+    EXPECT_EQ(ids(reader, "all"), (List{"aea-2-a", "aea-7-a", "aea-8-a", "aea-10-a", "aea-12-a"}));
     EXPECT_EQ(within("op:1"), (List{"aea-2-a", "aea-3-a"}));
     EXPECT_EQ(within("op:2"), (List{"aea-7-a"}));
     EXPECT_EQ(within("op:1-2"), (List{"aea-2-a", "aea-7-a"}));
-    EXPECT_EQ(within("checkpoint:7-8"), (List{"aea-10-a", "aea-11-a"}));
-    EXPECT_EQ(within("checkpoint:7-"), (List{"aea-10-a", "aea-12-a"}));
+    EXPECT_EQ(within("checkpoint:7-8"), (List{"aea-8-a", "aea-10-a", "aea-11-a"}));
+    EXPECT_EQ(within("checkpoint:7-"), (List{"aea-8-a", "aea-10-a", "aea-12-a"}));
     EXPECT_EQ(within("seq:5-6"), (List{"aea-6-a"}));
-    EXPECT_EQ(within("seq:5-"), (List{"aea-10-a", "aea-12-a"}));
+    EXPECT_EQ(within("seq:5-"), (List{"aea-7-a", "aea-8-a", "aea-10-a", "aea-12-a"}));
     EXPECT_EQ(within("epoch:0"), (List{"aea-2-a"}));
-    EXPECT_EQ(within("epoch:1-2"), (List{"aea-10-a", "aea-12-a"}));
+    EXPECT_EQ(within("epoch:1-2"), (List{"aea-7-a", "aea-8-a", "aea-10-a", "aea-12-a"}));
     for (const char *text : {"", "seq", "seq:", "seq:x", "seq:5-3", "seq:99", "op:3", "op:1-9",
                              "checkpoint:1-2", "lines:1-2", "seq:1-2-3", "epoch:-1"})
         EXPECT_THROW(parse_window(text, reader), Error) << text;
@@ -347,7 +349,8 @@ TEST_F(States, Runs)
     const trace::TraceReader reader = made(text);
     WalkReport report;
     WalkOptions options = {.strategies = parse_strategies("subsets:1")};
-    EXPECT_EQ(walk(reader, options, &report).ids.size(), 4u + 2 + 4);
+    // Nothing, the run at four levels, the line; the same from everything. Then the line alone.
+    EXPECT_EQ(walk(reader, options, &report).ids.size(), 2u * (1 + 4 + 1) + 4);
     EXPECT_EQ(report.runs, 1u);
     EXPECT_EQ(report.lines_in_runs, 64u);
     EXPECT_EQ(report.grouped_crash_points, 1u);
@@ -356,6 +359,116 @@ TEST_F(States, Runs)
     options.grouping = Grouping::off;
     EXPECT_EQ(walk(reader, options, &report).ids.size(), 2 * (1 + 513) + 4u);
     EXPECT_EQ(report.runs, 0u);
+}
+
+// Whatever a run's level, each of its lines is in a state that is legal by itself, and what is
+// there ends at one place.
+TEST_F(States, RunsAreCutAtLegalPlaces)
+{
+    class Cuts : public StateListener {
+    public:
+        void event(std::uint64_t, const trace::Event &, std::span<const std::byte>,
+                   const model::InFlight &) override
+        {
+        }
+        bool state(const State &state) override
+        {
+            const ItemTable &table = *state.items;
+            for (std::uint32_t number = 0; number < table.items().size(); ++number) {
+                const Item &item = table.items()[number];
+                if (item.kind != Item::Kind::run)
+                    continue;
+                const std::uint64_t level = level_of(state, number);
+                std::size_t there = 0;
+                bool ended = false;
+                for (std::uint32_t at = item.first_cell; at < item.first_cell + item.cell_count;
+                     ++at) {
+                    const Cell &cell = table.cells()[at];
+                    const model::UnitCounts counts = table.unit_counts(cell, std::span(&level, 1));
+                    const model::LineChoices choices(table.in_flight(), table.line(cell));
+                    EXPECT_TRUE(choices.legal(counts)) << level << " in line " << at;
+                    const auto pieces = std::accumulate(counts.begin(), counts.end(), 0u);
+                    EXPECT_FALSE(ended && pieces != 0) << "level " << level;
+                    ended = ended || pieces != table.line(cell).pieces();
+                    there += pieces;
+                }
+                pieces_there[level].insert(there);
+            }
+            return true;
+        }
+        std::map<std::uint64_t, std::set<std::size_t>> pieces_there; // by level
+    };
+    const auto cuts = [&](const std::string &text, model::ModelKind model) {
+        const trace::TraceReader reader = made(text);
+        StateWalk walk(
+            reader, {.model = model, .strategies = parse_strategies("torn,none-all,random:400")});
+        Cuts found;
+        walk.run(found);
+        return found.pieces_there;
+    };
+    std::string cached;
+    std::string copied;
+    for (unsigned line = 0; line < 20; ++line)
+        for (unsigned unit = 0; unit < 8; ++unit) {
+            const std::string place = std::to_string(4096 + line * 64 + unit * 8);
+            copied += "nt_store pmem0+" + place + " 8 = 1 @copy+" + std::to_string(unit) + "\n";
+            if (unit < 2) // 16 bytes of each line
+                cached += "store pmem0+" + place + " 8 = 1 @set+" + std::to_string(unit) + "\n";
+        }
+    for (const model::ModelKind model : {model::ModelKind::adr, model::ModelKind::line})
+        for (const auto &[text, total] : {std::pair{cached, 40u}, {copied, 160u}}) {
+            const auto found = cuts(text, model);
+            using Counts = std::set<std::size_t>;
+            EXPECT_EQ(found.at(kRunNone), Counts{0});
+            EXPECT_EQ(found.at(kRunFirstUnit), Counts{1});
+            EXPECT_EQ(found.at(kRunMiddle), Counts{total / 2});
+            EXPECT_EQ(found.at(kRunAllButLastUnit), Counts{total - 1});
+            EXPECT_EQ(found.at(kRunAll), Counts{total});
+            EXPECT_GT(found.size(), kRunLevels + 10u) << "random states cut anywhere";
+        }
+}
+
+// What the block layer wrote is there or not, as file systems on block devices have it.
+TEST_F(States, SectorsDoNotTear)
+{
+    std::string text;
+    for (unsigned line = 0; line < 64; ++line)
+        text += "store pmem0+" + std::to_string(line * 64) +
+                " 8 = 1 @memcpy_flushcache+8 ^pmem_submit_bio<submit_bio\n";
+    for (unsigned line = 0; line < 64; ++line)
+        text += "store pmem0+" + std::to_string(8192 + line * 64) +
+                " 8 = 1 @memcpy_flushcache+8 ^pmem_copy_from_iter<dax_iomap_rw\n";
+    const trace::TraceReader reader = made(text);
+    EXPECT_EQ(ids(reader, "torn"),
+              (List{"aea-128-n+1.1", "aea-128-n+1.2", "aea-128-n+1.3", "aea-128-a+1.1",
+                    "aea-128-a+1.2", "aea-128-a+1.3"}));
+    EXPECT_EQ(ids(reader, "subsets:1").size(), 2u * (1 + 1 + 4));
+    for (const auto &[id, levels] :
+         walk(reader, {.strategies = parse_strategies("random:200")}).levels)
+        for (const ItemLevel &each : levels)
+            EXPECT_TRUE(each.item == 1 || each.level == 1) << id;
+}
+
+// Where a torn write is legal, few of them are generated.
+TEST_F(States, TornRunsAreSampled)
+{
+    std::string text;
+    for (unsigned i = 0; i < 200; ++i) {
+        for (unsigned line = 0; line < 16; ++line)
+            text += "store pmem0+" + std::to_string(line * 64) + " 8 = 1 @a\nflush clwb pmem0+" +
+                    std::to_string(line * 64) + " @f\n";
+        text += "fence sfence @f\n";
+    }
+    const trace::TraceReader reader = made(text);
+    const auto states = [&](std::string_view strategy, Tearing tearing) {
+        return ids(reader, strategy, {.tearing = tearing}).size();
+    };
+    EXPECT_EQ(states("torn", Tearing::all), 200u * 6);
+    EXPECT_EQ(states("subsets:1", Tearing::all), 200u * 10 + 2);
+    EXPECT_GT(states("torn", Tearing::sampled), 0u);
+    EXPECT_LT(states("torn", Tearing::sampled), 200u * 6 / 8);
+    EXPECT_GT(states("subsets:1", Tearing::sampled), 200u * 4 + 2);
+    EXPECT_LT(states("subsets:1", Tearing::sampled), 200u * 5);
 }
 
 TEST_F(States, RunsEndWhereTheWritingChanges)
@@ -389,10 +502,137 @@ fence sfence
     const Ids found =
         walk(reader, {.strategies = parse_strategies("exhaustive"), .window = {.last_seq = 6}});
     EXPECT_EQ(found.ids.size(), 12u);
-    // Without the first store: 1 x 2 x 2 states.
-    EXPECT_EQ(found.incidental.size(), 4u);
-    EXPECT_EQ(found.incidental.count("aea-6-x0"), 1u);
-    EXPECT_EQ(found.incidental.count("aea-6-x1"), 0u);
+    // Without the first store, but with one of those after the locked instruction. With nothing at
+    // all, power may have failed before the locked instruction.
+    EXPECT_EQ(found.incidental, (std::set<std::string>{"aea-6-x3", "aea-6-x6", "aea-6-x9"}));
+}
+
+// A locked instruction late in the epoch says nothing about what was legal before it ran.
+TEST_F(States, LegalBeforeTheLockedInstruction)
+{
+    const auto incidental = [&](std::string_view text) {
+        return walk(made(text), {.strategies = parse_strategies("exhaustive")}).incidental;
+    };
+    using Set = std::set<std::string>;
+    EXPECT_EQ(incidental(R"(
+store pmem0+0x40 8 = 1
+flush clwb pmem0+0x40
+store pmem0+0x80 8 = 2
+fence lock_rmw
+flush clwb pmem0+0x80
+fence sfence
+)"),
+              Set{});
+    // The epoch of the locked instruction is over.
+    EXPECT_EQ(incidental(R"(
+store pmem0+0x40 8 = 1
+flush clwb pmem0+0x40
+store pmem0+0x80 8 = 2
+fence lock_rmw
+flush clflush pmem0+0x80
+fence sfence
+)"),
+              Set{});
+    // Between the two, the promise changed.
+    EXPECT_EQ(incidental(R"(
+store pmem0+0x40 8 = 1
+flush clwb pmem0+0x40
+fence lock_rmw
+op_begin 1 "one"
+store pmem0+0x80 8 = 2
+fence sfence
+)"),
+              (Set{"aea-5-x0", "aea-5-x2"}));
+    // Published by compare-and-swap: the node is there before the head is.
+    EXPECT_EQ(incidental(R"(
+store pmem0+0x40 8 = 1
+flush clwb pmem0+0x40
+fence lock_rmw
+store pmem0+0x80 8 = 2 atomic
+flush clwb pmem0+0x80
+fence sfence
+)"),
+              (Set{"aea-5-x2"}));
+}
+
+// An operation has returned and the next has not begun: that pair of image and promise is one of
+// its own. Where the promise stays what it was there is nothing to see.
+TEST_F(States, WhereThePromiseChanges)
+{
+    const trace::TraceReader reader = made(R"(
+op_begin 1 "create a"
+store pmem0+0x40 8 = 1
+flush clwb pmem0+0x40
+op_end 1
+op_begin 2 "unlink a"
+store pmem0+0x80 8 = 1
+fence sfence
+op_end 2
+)");
+    EXPECT_EQ(ids(reader, "all"), (List{"aea-3-a", "aea-4-a", "aea-6-a", "aea-7-a", "aea-8-a"}));
+    const PromiseAt second_begins = [](std::uint64_t seq) { return std::uint64_t{seq > 4}; };
+    EXPECT_EQ(ids(reader, "all", {.promise = second_begins}),
+              (List{"aea-4-a", "aea-6-a", "aea-8-a"}));
+    const PromiseAt never = [](std::uint64_t) { return std::uint64_t{0}; };
+    EXPECT_EQ(ids(reader, "all", {.promise = never}), (List{"aea-6-a", "aea-8-a"}));
+}
+
+// A path counts as new where the window is, not where the trace begins.
+TEST_F(States, FailurePointsInAWindow)
+{
+    const trace::TraceReader reader = made(R"(
+store pmem0+0x40 8 = 1 @a
+flush clwb pmem0+0x40 @f ^x
+store pmem0+0x40 8 = 2 @a
+flush clwb pmem0+0x40 @f ^x
+store pmem0+0x40 8 = 3 @a
+flush clwb pmem0+0x40 @f ^x
+)");
+    EXPECT_EQ(ids(reader, "prefix"), (List{"aea-1-a"}));
+    EXPECT_EQ(ids(reader, "prefix", {.window = {.first_seq = 2}}), (List{"aea-3-a"}));
+    EXPECT_EQ(ids(reader, "prefix", {.window = {.first_seq = 4, .last_seq = 5}}), List{});
+    EXPECT_EQ(ids(reader, "prefix", {.window = {.first_seq = 4}}), (List{"aea-5-a"}));
+}
+
+// mfence where a kernel guards against speculation.
+TEST_F(States, IncidentalFencesCountAsLittleAsLockedInstructions)
+{
+    const trace::TraceReader reader = made(R"(
+store pmem0+0x40 8 = 1 @create+1
+flush clwb pmem0+0x40 @create+2
+fence mfence @strncpy_from_user+8
+store pmem0+0x80 8 = 2 @create+3
+fence sfence @create+4
+)");
+    const auto with = [&](const std::vector<std::string> &named) {
+        WalkOptions options = {.strategies = parse_strategies("exhaustive")};
+        options.incidental = {reader, trace::incidental_functions(named)};
+        return options;
+    };
+    WalkReport report;
+    const WalkOptions of_linux = with({});
+    const std::string digest = of_linux.incidental.digest();
+    ASSERT_EQ(digest.size(), 8u);
+    EXPECT_EQ(of_linux.incidental.functions(),
+              (std::vector<trace::IncidentalFences::Function>{{"strncpy_from_user", 1}}));
+    const Ids found = walk(reader, of_linux, &report);
+    EXPECT_EQ(report.incidental_fences, 1u);
+    // Both lines are in flight before the sfence, which guarantees the first.
+    const std::string prefix = "aea." + digest + "-";
+    EXPECT_EQ(found.ids, (List{prefix + "4-x0", prefix + "4-x1", prefix + "4-x2", prefix + "4-x3",
+                               prefix + "5-x0", prefix + "5-x1"}));
+    EXPECT_EQ(found.incidental, (std::set<std::string>{prefix + "4-x2"}));
+    // An id names its set, and is good for no other.
+    const std::string digits = reader.recording().event_digest.substr(0, 8) + "-";
+    const StateId id = parse_state_id(digits + found.ids[2]);
+    EXPECT_EQ(text_of(id), digits + found.ids[2]);
+    EXPECT_NO_THROW(StateWalk(reader, of_linux).check_id(id));
+    EXPECT_THROW(StateWalk(reader, with({"none"})).check_id(id), Error);
+    const Ids all_count = walk(reader, with({"none"}), &report);
+    EXPECT_EQ(report.incidental_fences, 0u);
+    EXPECT_EQ(all_count.ids, (List{"aea-2-x0", "aea-2-x1", "aea-5-x0", "aea-5-x1"}));
+    EXPECT_EQ(walk(reader, with({"none", "create"}), &report).ids.size(), 2u + 2u);
+    EXPECT_EQ(report.incidental_fences, 1u);
 }
 
 TEST_F(States, CountsAreExactOrLogarithms)
