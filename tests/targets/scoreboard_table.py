@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the rows say together: planted, found, missed, false positives."""
 import collections
+import re
 
 
 def rule_key(finding):
@@ -65,9 +66,24 @@ def warning_texts(result):
                   [each["summary"] for each in findings_of(result, "states", "warning")])
 
 
+def without_numbers(text):
+    return re.sub(r"[0-9]+", "#", text)
+
+
+def healthy_difference(result):
+    """What oracles say without a crash and should not, or do not say and should. Numbers do not matter."""
+    said = {without_numbers(each) for each in (result["states"] or {}).get("healthy", [])}
+    expected = {without_numbers(each) for each in result["expected_healthy"]}
+    return [f"says '{each}'" for each in sorted(said - expected)] + [f"does not say '{each}'" for each in sorted(expected - said)]
+
+
 def bugs_in_right_code(result):
     """(by rules, by states) of a row that has no correctness bug."""
     return findings_of(result, "rules", "bug"), findings_of(result, "states", "bug")
+
+
+def name_of(row):
+    return ":".join([row["target"], row["bug"] or "correct", row["workload"]] + ([row["mode"]] if row["mode"] else []))
 
 
 def of_right_rows(rows):
@@ -98,6 +114,9 @@ def summarize(results, seconds):
         row["stop"] = states.get("stop")
         row["warnings"] = warning_texts(result)
         row["mismatch"] = ""
+        row["healthy"] = sorted({without_numbers(each) for each in states.get("healthy", [])})
+        if not result["bug"] and not row["error"]:
+            row["mismatch"] = "; ".join("without a crash " + each for each in healthy_difference(result))
         if result["bug"] and not row["error"] and (result["target"], result["workload"]) not in correct_ones[2]:
             row["error"] = "its correct variant could not be run: nothing to compare with"
         if result["severity"] != "correctness":
@@ -136,7 +155,8 @@ def summarize(results, seconds):
         "errors": sum(bool(row["error"]) for row in rows),
         "false_bugs": sum(row.get("false_bugs", 0) for row in rows),
         "false_warnings": sum(len(row.get("unknown_warnings", [])) for row in rows),
-        "mismatches": [f"{row['target']}:{row['bug']}: {row['mismatch']}" for row in rows if row["mismatch"]],
+        "healthy": [f"{name_of(row)} ({', '.join(row['healthy'])})" for row in rows if row["healthy"] and not row["bug"]],
+        "mismatches": [f"{name_of(row)}: {row['mismatch']}" for row in rows if row["mismatch"]],
         "missed": [f"{row['target']}:{row['bug']}" for row in rows if row["bug"] and not row["found"]],
         "expected_to_miss": [f"{row['target']}:{row['bug']}" for row in rows if row["bug"] and row["missed"]],
         "infra_errors": sum(row["infra_errors"] for row in rows),
@@ -177,7 +197,8 @@ def markdown(table, results):
         warnings_line("warnings in correct variants", table["correct"]),
         right_line("examples of others", table["examples"]),
         warnings_line("warnings in examples", table["examples"]),
-        f"- findings that are not as described: {'; '.join(table['mismatches']) or 'none'}",
+        f"- not as described: {'; '.join(table['mismatches']) or 'none'}",
+        f"- without a crash oracles object in: {'; '.join(table['healthy']) or 'none'}",
         f"- rows: {len(table['rows'])} in {table['seconds']} s, {table['errors']} could not be run, "
         f"{table['infra_errors']} images with infra errors; {table['false_bugs']} bugs seen where there are none",
         "",

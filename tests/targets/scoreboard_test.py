@@ -76,6 +76,17 @@ class Table(unittest.TestCase):
         self.assertEqual(bug(place="elsewhere"), 0)
 
 
+    def test_what_is_said_without_a_crash(self):
+        def chatty(said, **expected):
+            row = result(**expected)
+            row["states"]["healthy"] = said
+            return status(row)
+
+        self.assertEqual(chatty(["log: inode 2 was written"], expected_healthy=["log: inode 17 was written"]), 0)
+        self.assertEqual(chatty(["log: inode 2 was written"]), 1, "not expected")
+        self.assertEqual(chatty([], expected_healthy=["log: inode 2 was written"]), 1, "not said")
+
+
 class Rows(unittest.TestCase):
     def test_identity_is_of_everything(self):
         scoreboard = load_scoreboard()
