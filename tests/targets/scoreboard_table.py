@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the rows say together: planted, found, missed, false positives."""
 import collections
+import json
 import re
 
 
@@ -13,10 +14,17 @@ def state_key(finding):
     return finding["verdict"], finding["oracle"], finding["summary"]
 
 
-def functions_of(finding):
-    """The functions whose stores decide, without the offsets in them."""
-    stores = [finding.get(side) for side in ("absent", "present", "last")]
-    return {store["site"].split("+")[0].split(" ")[0] for store in stores if store}
+def functions_of(finding, summary_file):
+    """The functions whose stores decide, with their callers; of a crash, where it happened."""
+    stores = [finding[side] for side in ("absent", "present", "last") if finding[side]]
+    functions = {store["site"].split("+")[0].split(" ")[0] for store in stores}
+    if summary_file.exists():
+        summary = json.loads(summary_file.read_text())
+        for stack in summary["stacks"].values():
+            functions.update(stack)
+        functions.update(each["details"]["function"] for each in summary["evidence"]
+                         if isinstance(each.get("details"), dict) and each["details"].get("function"))
+    return sorted(functions)
 
 
 def mismatch(result, findings):
@@ -26,9 +34,7 @@ def mismatch(result, findings):
     titled = [each for each in findings if not result["title"] or each["summary"] == result["title"]]
     if not titled:
         return f"not called '{result['title']}'"
-    # A crash has its place in its title: the function in which it happened.
-    if any(not result["place"] or result["place"] in functions_of(each) or f" {result['place']}" in f" {each['summary']}"
-           for each in titled):
+    if any(not result["place"] or result["place"] in each["functions"] for each in titled):
         return ""
     return f"not placed in {result['place']}"
 

@@ -4,6 +4,7 @@
 import argparse
 import importlib.machinery
 import importlib.util
+import json
 import pathlib
 import sys
 import tempfile
@@ -26,7 +27,7 @@ def load_scoreboard():
 
 def finding(summary, severity="bug", function="write_bytes"):
     return {"severity": severity, "verdict": "inconsistent", "oracle": "semantic", "summary": summary, "state": "1",
-            "absent": {"site": function + "+0x12", "operation": 1}, "present": None, "last": None}
+            "functions": [function]}
 
 
 def result(bug="", findings=(), severity=None, **other):
@@ -85,6 +86,16 @@ class Table(unittest.TestCase):
         self.assertEqual(chatty(["log: inode 2 was written"], expected_healthy=["log: inode 17 was written"]), 0)
         self.assertEqual(chatty(["log: inode 2 was written"]), 1, "not expected")
         self.assertEqual(chatty([], expected_healthy=["log: inode 2 was written"]), 1, "not said")
+
+
+    def test_functions_of_a_finding(self):
+        sides = {"absent": {"site": "memcpy+0x12", "operation": ""}, "present": None, "last": None}
+        with tempfile.TemporaryDirectory() as name:
+            file = pathlib.Path(name) / "summary.json"
+            self.assertEqual(scoreboard_table.functions_of(sides, file), ["memcpy"])
+            file.write_text(json.dumps({"stacks": {"absent": ["write_bytes", "vfs_write"], "last": []},
+                                        "evidence": [{"details": {"function": "check_places"}}, {"details": None}]}))
+            self.assertEqual(scoreboard_table.functions_of(sides, file), ["check_places", "memcpy", "vfs_write", "write_bytes"])
 
 
 class Rows(unittest.TestCase):
