@@ -67,8 +67,19 @@ def judge(result, correct):
     return rules, states
 
 
+def has_name(function):
+    return not function.startswith("0x") and "+0x" not in function
+
+
+def rule_place(finding):
+    """The function; of code without symbols, which is elsewhere in each process, the first caller that has a name."""
+    if has_name(finding["function"]):
+        return f"{finding['rule']} in {finding['function']}"
+    return f"{finding['rule']} below {next(filter(has_name, finding['callers']), finding['function'])}"
+
+
 def warning_texts(result):
-    return sorted([f"{each['rule']} in {each['function']}" for each in findings_of(result, "rules", "warning")] +
+    return sorted([rule_place(each) for each in findings_of(result, "rules", "warning")] +
                   [each["summary"] for each in findings_of(result, "states", "warning")])
 
 

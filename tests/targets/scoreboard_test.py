@@ -58,6 +58,16 @@ class Table(unittest.TestCase):
         self.assertEqual(status(result(), result("slow", warned, "performance", rules={"findings": [
             {"rule": "c", "severity": "performance", "function": "f", "callers": []}]})), 1)
 
+    def test_warnings_of_code_without_symbols(self):
+        def warned(function, known):
+            rule = {"rule": "torn-store", "severity": "warning", "function": function, "callers": ["lib.so+0x1", "open", "main"]}
+            return status(result(rules={"findings": [rule]}, known_warnings=[known]))
+
+        self.assertEqual(warned("lib.so+0x1e456", "torn-store below open"), 0)
+        self.assertEqual(warned("0x7f1200000456", "torn-store below open"), 0)
+        self.assertEqual(warned("insert", "torn-store in insert"), 0)
+        self.assertEqual(warned("insert", "torn-store below open"), 1)
+
     def test_examples_count(self):
         self.assertEqual(status(result(kind="example")), 0)
         self.assertEqual(status(result(kind="example", findings=[finding("torn")])), 1)
