@@ -116,12 +116,21 @@ def of_right_rows(rows):
     }
 
 
+def states_by_mode(rows):
+    """Crash states of targets that are correct in several ways, by way."""
+    modes = collections.Counter()
+    for row in rows:
+        if row["mode_name"]:
+            modes[f"{row['target']} {row['mode_name']}"] += row["states"]
+    return dict(modes)
+
+
 def summarize(results, seconds):
     correct_ones = of_correct_variants(results)
     classes = {}
     rows = []
     for result in results:
-        row = {key: result[key] for key in ("target", "bug", "workload", "mode", "class", "severity", "kind", "missed", "error")}
+        row = {key: result[key] for key in ("target", "bug", "workload", "mode", "mode_name", "class", "severity", "kind", "missed", "error")}
         states = result["states"] or {}
         row["states"] = states.get("states", 0)
         row["tested"] = sum(states.get("verdicts", {}).values())
@@ -169,6 +178,7 @@ def summarize(results, seconds):
         "classes": [{"severity": severity, "class": name, **entry} for (severity, name), entry in sorted(classes.items())],
         "correct": of_right_rows(correct),
         "examples": of_right_rows(examples),
+        "modes": states_by_mode(correct),
         "errors": sum(bool(row["error"]) for row in rows),
         "false_bugs": sum(row.get("false_bugs", 0) for row in rows),
         "false_warnings": sum(len(row.get("unknown_warnings", [])) for row in rows),
@@ -212,6 +222,7 @@ def markdown(table, results):
         f"- performance bugs: {share(found.get('performance', 0), planted.get('performance', 0))} found by rules",
         right_line("correct variants", table["correct"]),
         warnings_line("warnings in correct variants", table["correct"]),
+        f"- crash states by correct mode: {', '.join(f'{name} {states}' for name, states in table['modes'].items()) or 'none'}",
         right_line("examples of others", table["examples"]),
         warnings_line("warnings in examples", table["examples"]),
         f"- not as described: {'; '.join(table['mismatches']) or 'none'}",

@@ -15,7 +15,8 @@ PROGRAMS = HERE / "programs"
 EXAMPLES = HERE / "examples"
 # A few of each kind that take a minute together.
 QUICK = ["append_log:correct", "append_log:entry_unfenced", "append_log:flush_twice",
-         "fencefs:correct:orphans", "fencefs:orphan_lost"]
+         "fencefs:correct:orphans", "fencefs:orphan_lost", "fencefs:orphan_blocks_leaked",
+         "fencefs:correct:attributes", "fencefs:chmod_unfenced"]
 # Blocks that were never written are zeroed and mapped by the first store to them, and ext4 without a journal does not
 # have that mapping durable by then: what a program then stores is lost with it. So files are written in full before.
 WRITE_FILE = "dd if=/dev/zero of={0} bs=1M count=8 2>/dev/null && "
@@ -34,6 +35,7 @@ class Row:
     files: tuple = ()  # what else the result depends on: the target's programs, the oracle's
     missed: str = ""  # why nothing finds it: known beforehand
     mode: str = ""  # of a target that is correct in several ways; "" is the first one
+    mode_name: str = ""  # of the first one too
     title: str = ""  # what a finding must say ...
     place: str = ""  # ... and the function that it must name
     healthy: tuple = ()  # what oracles must say without any crash
@@ -155,7 +157,7 @@ def fencefs_rows(work):
         for workload in mode["workloads"]:
             yield Row("fencefs", "", workload, "", "none", "file_system",
                       fencefs_spec(work, workload, options_of(mode), mode["promise"]), "fencefs", files,
-                      mode=named(mode["name"]), healthy=tuple(mode.get("healthy", [])))
+                      mode=named(mode["name"]), mode_name=mode["name"], healthy=tuple(mode.get("healthy", [])))
     for bug in table["bug"]:
         options = options_of(bug) or [f"bug={bug['name']}"]
         yield Row("fencefs", bug["name"], bug["workload"], bug["class"], bug["severity"], "file_system",

@@ -31,7 +31,7 @@ def finding(summary, severity="bug", function="write_bytes"):
 
 
 def result(bug="", findings=(), severity=None, **other):
-    row = {"target": "t", "bug": bug, "workload": "w", "mode": "", "class": "c", "kind": "program", "missed": "",
+    row = {"target": "t", "bug": bug, "workload": "w", "mode": "", "mode_name": "", "class": "c", "kind": "program", "missed": "",
            "severity": severity or ("correctness" if bug else "none"), "title": "", "place": "", "expected_healthy": [],
            "known_warnings": [], "error": None, "seconds": 1.0, "rules": {"findings": []},
            "states": {"findings": list(findings), "states": 10, "verdicts": {"pass": 5}, "stop": "end",
