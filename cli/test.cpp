@@ -235,7 +235,6 @@ test::TestReport run_test(const Context &context, const record::RunFiles &files,
     options.confirm = arguments.confirm / 100;
     options.restart = arguments.restart;
     options.always_fresh = arguments.fresh;
-    options.say = say;
     const std::filesystem::path cache = cache_directory();
     const std::unique_ptr<oracle::Judge> judge = oracle::make_judge({.run = files,
                                                                      .inputs = inputs,

@@ -29,7 +29,6 @@ struct TestOptions {
     double confirm = 0.02;           // share of the passes that a fresh guest judges too
     std::string oracles = {};  // their names, sorted: verdicts of others are not mixed with theirs
     std::vector<Producer> producers = {}; // when one has changed, earlier verdicts do not count
-    std::function<void(const std::string &line)> say = {};
     bool restart = false;      // forget earlier verdicts
     bool always_fresh = false; // a restored guest for every image
     std::function<void(const std::string &line)> say = {}; // what takes a while

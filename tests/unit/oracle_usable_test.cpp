@@ -20,7 +20,7 @@ guest::JudgeReply reply_with(std::uint64_t blocks, std::uint64_t inodes)
 std::string said(const guest::JudgeReply &reply, const HealthySpace &healthy)
 {
     std::string text;
-    for (const Evidence &evidence : usable_evidence(reply, healthy.range()))
+    for (const Evidence &evidence : usable_evidence(reply, reply.problems, healthy.range()))
         text += fmt::format("{}: {}\n", to_string(evidence.verdict), evidence.summary);
     return text;
 }
@@ -33,7 +33,7 @@ TEST(Usable, AProblemHasItsOperationPathAndError)
     reply.problems = {{"d/a", "overwrite", 0}};
     EXPECT_EQ(said(reply, {}),
               "inconsistent: overwrite: d/a: what came back is not what went in\n");
-    EXPECT_EQ(usable_evidence(reply, {})[0].details["problems"].size(), 1u);
+    EXPECT_EQ(usable_evidence(reply, reply.problems, {})[0].details["problems"].size(), 1u);
 }
 
 TEST(Usable, WhatStaysInUseIsALeak)
@@ -50,7 +50,7 @@ TEST(Usable, WhatStaysInUseIsALeak)
     EXPECT_EQ(said(reply_with(10, 2), healthy),
               "inconsistent: more inodes are free when everything "
               "is removed than on a healthy image\n");
-    const Evidence leak = usable_evidence(reply_with(15, 3), healthy.range()).at(0);
+    const Evidence leak = usable_evidence(reply_with(15, 3), {}, healthy.range()).at(0);
     EXPECT_EQ(leak.details["used_blocks"], 15);
     EXPECT_EQ(leak.details["healthy_blocks"], 10);
 }
