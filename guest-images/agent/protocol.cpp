@@ -236,7 +236,7 @@ template <typename V> void fields(V &v, typename V::template Ref<JudgeRequest> m
 
 template <typename V> void fields(V &v, typename V::template Ref<StepBegun> m)
 {
-    v.choice(m.step, JudgeStep::unmount);
+    v.choice(m.step, JudgeStep::remove);
 }
 
 template <typename V> void fields(V &v, typename V::template Ref<JudgeReply> m)

@@ -55,6 +55,8 @@ const char *doing(agent::JudgeStep step)
         return "using the file system";
     case agent::JudgeStep::unmount:
         return "unmount";
+    case agent::JudgeStep::remove:
+        return "removing everything";
     }
     return "a step";
 }
