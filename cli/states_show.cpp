@@ -30,8 +30,8 @@ public:
     void event(std::uint64_t seq, const trace::Event &event, std::span<const std::byte> wide_values,
                const model::InFlight &in_flight) override
     {
-        images_.event(event, wide_values, in_flight);
-        legality_.event(seq, event, wide_values, in_flight);
+        const bool changes = images_.event(event, wide_values, in_flight);
+        legality_.event(seq, event, wide_values, in_flight, changes);
     }
 
     void crash_point(const states::CrashPoint &, const states::ItemTable *items,

@@ -75,10 +75,7 @@ states::WalkOptions walk_options(const trace::TraceReader &reader, const WalkArg
 states::WalkOptions walk_options(const trace::TraceReader &reader, const states::StateId &id,
                                  const std::vector<std::string> &incidental)
 {
-    states::WalkOptions walk = states::options_of(id);
-    if (!id.incidental.empty())
-        walk.incidental = {reader, trace::incidental_functions(incidental)};
-    return walk;
+    return states::options_of(id, {reader, trace::incidental_functions(incidental)});
 }
 
 std::string describe(const trace::IncidentalFences &fences)

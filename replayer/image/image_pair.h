@@ -24,15 +24,18 @@ class ChangingImage {
 public:
     explicit ChangingImage(const InitialImage &initial);
 
-    // Bytes within one line.
-    void write(std::uint64_t line, unsigned offset, const void *bytes, unsigned size)
+    // Bytes within one line. False: they were there already.
+    bool write(std::uint64_t line, unsigned offset, const void *bytes, unsigned size)
     {
         if (line != recent_line_)
             touch(line);
-        if (recent_) [[likely]]
-            std::memcpy(recent_ + offset, bytes, size);
-        else
+        if (!recent_) [[unlikely]] {
             ++outside_;
+            return true;
+        }
+        const bool changes = std::memcmp(recent_ + offset, bytes, size) != 0;
+        std::memcpy(recent_ + offset, bytes, size);
+        return changes;
     }
     const std::byte *line(std::uint64_t number) { return copy_.line(number); }
     std::span<const std::byte> region(std::size_t index) { return copy_.region(index); }
@@ -75,29 +78,31 @@ class ImagePair {
 public:
     explicit ImagePair(const InitialImage &initial) : guaranteed_(initial), written_(initial) {}
 
-    // What PersistenceModel::apply() was given, after it.
-    void apply(const trace::Event &event, std::span<const std::byte> wide_values,
+    // What PersistenceModel::apply() was given, after it. False: a store of what was there already.
+    bool apply(const trace::Event &event, std::span<const std::byte> wide_values,
                const model::InFlight &in_flight)
     {
-        if (event.is_store())
-            store(event, trace::value_of(event, wide_values));
+        const bool changes =
+            !event.is_store() || store(event, trace::value_of(event, wide_values));
         for (const model::SettledPiece &settled : in_flight.settled())
             guaranteed_.write(settled.line, settled.piece.offset, &settled.piece.value,
                               settled.piece.size);
+        return changes;
     }
 
     ChangingImage &guaranteed() { return guaranteed_; }
     ChangingImage &written() { return written_; }
 
 private:
-    void store(const trace::Event &event, std::span<const std::byte> bytes)
+    bool store(const trace::Event &event, std::span<const std::byte> bytes)
     {
         CHECK(bytes.size() == event.size, "a scan with values");
         const auto offset = static_cast<unsigned>(event.address % trace::kLineBytes);
         const unsigned first = std::min<unsigned>(event.size, trace::kLineBytes - offset);
-        written_.write(event.first_line(), offset, bytes.data(), first);
+        bool changes = written_.write(event.first_line(), offset, bytes.data(), first);
         if (first < event.size) [[unlikely]]
-            written_.write(event.last_line(), 0, bytes.data() + first, event.size - first);
+            changes |= written_.write(event.last_line(), 0, bytes.data() + first, event.size - first);
+        return changes;
     }
 
     ChangingImage guaranteed_;

@@ -40,19 +40,25 @@ Legality::Legality(model::ModelKind kind, PromiseAt promise)
 }
 
 void Legality::event(std::uint64_t seq, const Event &event, std::span<const std::byte> wide_values,
-                     const InFlight &in_flight)
+                     const InFlight &in_flight, bool changes)
 {
     strict_->apply(seq, event, wide_values);
+    if (!changes)
+        silent_.insert(seq);
     if (changes_promise(seq, event, promise_))
         promise_since_ = seq + 1;
     for (const model::SettledPiece &settled : in_flight.settled()) {
-        settled_before_ = std::max(settled_before_, settled.piece.seq + 1);
+        if (!is_silent(settled.piece))
+            settled_before_ = std::max(settled_before_, settled.piece.seq + 1);
         if (!early_.empty())
             forget(settled);
     }
+    forget_silent(in_flight);
     if (!is_incidental(event))
         return; // whatever it guarantees, it guarantees for the walk as well
     for (const model::SettledPiece &settled : strict_->in_flight().settled()) {
+        if (is_silent(settled.piece))
+            continue;
         std::vector<Early> &line = early_[settled.line];
         const Early early = {settled.piece.seq, settled.piece.offset, seq};
         line.insert(std::upper_bound(line.begin(), line.end(), early,
@@ -61,6 +67,24 @@ void Legality::event(std::uint64_t seq, const Event &event, std::span<const std:
                                      }),
                     early);
     }
+}
+
+// Those that are no longer in flight, now and then.
+void Legality::forget_silent(const InFlight &in_flight)
+{
+    static constexpr std::size_t kSmall = 4096;
+    if (in_flight.piece_count() == 0)
+        silent_.clear();
+    if (silent_.size() < kSmall || silent_.size() < 4 * in_flight.piece_count())
+        return;
+    std::unordered_set<std::uint64_t> still;
+    for (std::uint32_t number = in_flight.first_line(); number != model::kNone;
+         number = in_flight.line(number).next)
+        in_flight.for_each_piece(in_flight.line(number), [&](const Piece &piece) {
+            if (is_silent(piece))
+                still.insert(piece.seq);
+        });
+    silent_ = std::move(still);
 }
 
 void Legality::forget(const model::SettledPiece &settled)
@@ -142,7 +166,7 @@ void Legality::find_late_pieces()
         UnitCounts counts = {};
         in_flight_->for_each_piece(in_flight_->line(number), [&](const Piece &piece) {
             ++counts[piece.unit()];
-            if (piece.seq >= first_floor_)
+            if (piece.seq >= first_floor_ && !is_silent(piece))
                 late_->push_back({piece.seq, cell, piece.unit(), counts[piece.unit()]});
         });
     }
@@ -174,7 +198,8 @@ bool Legality::has_piece_from(const State &state, std::uint64_t seq)
             bool found = false;
             in_flight_->for_each_piece(
                 state.items->line(state.items->cells()[cell]), [&](const Piece &piece) {
-                    found = found || (left[piece.unit()] != 0 && piece.seq >= seq);
+                    found = found ||
+                            (left[piece.unit()] != 0 && piece.seq >= seq && !is_silent(piece));
                     left[piece.unit()] -= left[piece.unit()] != 0;
                 });
             if (found)

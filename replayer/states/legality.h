@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "analyzer/model/persistence_model.h"
@@ -20,15 +21,16 @@ namespace fencepost::states {
 // found under the stricter model, and under the same promise, exactly if there is a crash point p
 // since the promise last changed, after all pieces of S and not after any event that guarantees a
 // piece which S lacks. So it is enough to know, for each piece in flight, which event guarantees it
-// under the stricter model.
+// under the stricter model. A store of what was there already makes no image another one, so it
+// counts neither as one of S nor as one that S lacks.
 class Legality {
 public:
     // `promise`: that of the walk.
     explicit Legality(model::ModelKind kind, PromiseAt promise = {});
 
-    // `in_flight`: of the walk, after the event.
+    // `in_flight`: of the walk, after the event. `changes`: false for a store that changes nothing.
     void event(std::uint64_t seq, const trace::Event &event, std::span<const std::byte> wide_values,
-               const model::InFlight &in_flight);
+               const model::InFlight &in_flight, bool changes = true);
     void crash_point(const model::InFlight &in_flight);
     bool legal_architecturally(const State &state);
 
@@ -53,6 +55,11 @@ private:
         std::uint32_t count;
     };
 
+    void forget_silent(const model::InFlight &in_flight);
+    bool is_silent(const model::Piece &piece) const
+    {
+        return !silent_.empty() && silent_.contains(piece.seq);
+    }
     void forget(const model::SettledPiece &settled);
     // The first event that guarantees a piece which the state lacks.
     std::uint64_t first_guarantee(const State &state) const;
@@ -63,6 +70,7 @@ private:
     const PromiseAt promise_;
     std::unique_ptr<model::PersistenceModel> strict_;
     std::unordered_map<std::uint64_t, std::vector<Early>> early_; // by line, in the line's order
+    std::unordered_set<std::uint64_t> silent_; // stores in flight that change nothing, and others
     std::uint64_t promise_since_ = 0;  // the first crash point with the current promise
     std::uint64_t settled_before_ = 0; // all that is guaranteed was stored before this event
     // Of the crash point.

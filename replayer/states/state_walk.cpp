@@ -45,9 +45,12 @@ std::string incidental_digest(const WalkOptions &options)
 
 } // namespace
 
-WalkOptions options_of(const StateId &id)
+WalkOptions options_of(const StateId &id, const trace::IncidentalFences &incidental)
 {
-    return {.model = id.model, .fences = id.fences, .grouping = id.grouping};
+    WalkOptions options = {.model = id.model, .fences = id.fences, .grouping = id.grouping};
+    if (!id.incidental.empty())
+        options.incidental = incidental;
+    return options;
 }
 
 StateWalk::StateWalk(const trace::TraceReader &reader, WalkOptions options)

@@ -128,7 +128,8 @@ private:
 // What StateWalk asks of a trace.
 void require_complete(const trace::TraceReader &reader);
 
-// The options that an id was made with.
-WalkOptions options_of(const StateId &id);
+// The options that an id was made with. It has but a digest of its incidental fences: those that it
+// may have been made with are given.
+WalkOptions options_of(const StateId &id, const trace::IncidentalFences &incidental = {});
 
 } // namespace fencepost::states

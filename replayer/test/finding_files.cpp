@@ -45,12 +45,13 @@ private:
     image::StateImages images_;
 };
 
-image::ImageDelta delta_of(const trace::TraceReader &reader, const std::string &state)
+image::ImageDelta delta_of(const trace::TraceReader &reader, const std::string &state,
+                           const trace::IncidentalFences &incidental)
 {
     const states::StateId id = states::parse_state_id(state);
     const image::InitialImage initial(reader);
     DeltaOfState listener(initial);
-    states::StateWalk(reader, states::options_of(id)).run_to(id, listener);
+    states::StateWalk(reader, states::options_of(id, incidental)).run_to(id, listener);
     listener.delta.state = state;
     listener.delta.regions.assign(initial.regions().begin(), initial.regions().end());
     return listener.delta;
@@ -91,12 +92,13 @@ json to_json(const Finding &finding)
 
 void write_finding(const record::RunFiles &run, const trace::TraceReader &reader,
                    const Finding &finding, const oracle::Judgement &judgement,
-                   const FindingStacks &stacks)
+                   const FindingStacks &stacks, const trace::IncidentalFences &incidental)
 {
     CHECK(record::is_finding_id(finding.id), "a finding's id names a folder");
     const Folder folder = run.folder().made_below("findings").made_below(finding.id);
     folder.remove("summary.json"); // of an image that showed it before
-    const std::vector<std::byte> delta = image::encode_delta(delta_of(reader, finding.state));
+    const std::vector<std::byte> delta =
+        image::encode_delta(delta_of(reader, finding.state, incidental));
     write(folder, "image.delta", {reinterpret_cast<const char *>(delta.data()), delta.size()});
     write(folder, "console.log", judgement.kernel_log);
     if (!judgement.tree.is_null())

@@ -8,6 +8,7 @@
 #include "replayer/oracle/judge.h"
 #include "replayer/record/run_directory.h"
 #include "replayer/test/results.h"
+#include "trace/incidental_fences.h"
 #include "trace/reader.h"
 
 namespace fencepost::test {
@@ -20,10 +21,10 @@ struct FindingStacks {
 };
 
 // summary.json, console.log, tree.json (what was recovered, where it was looked at) and
-// image.delta, of the image that shows the finding.
+// image.delta, of the image that shows the finding. `incidental`: those of the walk that came by it.
 void write_finding(const record::RunFiles &run, const trace::TraceReader &reader,
                    const Finding &finding, const oracle::Judgement &judgement,
-                   const FindingStacks &stacks);
+                   const FindingStacks &stacks, const trace::IncidentalFences &incidental);
 
 // Counts and severities as they are now. Findings that are not known are removed, as far as fencepost
 // wrote them: their verdicts were lost with a killed process.

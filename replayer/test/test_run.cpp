@@ -77,8 +77,8 @@ public:
     void event(std::uint64_t seq, const trace::Event &event, std::span<const std::byte> wide_values,
                const model::InFlight &in_flight) override
     {
-        images_.event(event, wide_values, in_flight);
-        legality_.event(seq, event, wide_values, in_flight);
+        const bool changes = images_.event(event, wide_values, in_flight);
+        legality_.event(seq, event, wide_values, in_flight, changes);
         if (event.is_store())
             last_store_ = {seq, event.site, event.stack};
     }
@@ -294,7 +294,7 @@ std::string TestWalk::file_finding(const guest::Outcome &outcome, const Pending 
     finding.title = title_of(deciding_evidence(outcome.judgement));
     finding.image = outcome.image;
     finding.state = pending.state;
-    write_finding(run_, reader_, finding, outcome.judgement, stacks);
+    write_finding(run_, reader_, finding, outcome.judgement, stacks, options_.walk.incidental);
     results_.put_finding(finding);
     return finding.id;
 }
