@@ -82,8 +82,7 @@ public:
     bool apply(const trace::Event &event, std::span<const std::byte> wide_values,
                const model::InFlight &in_flight)
     {
-        const bool changes =
-            !event.is_store() || store(event, trace::value_of(event, wide_values));
+        const bool changes = !event.is_store() || store(event, trace::value_of(event, wide_values));
         for (const model::SettledPiece &settled : in_flight.settled())
             guaranteed_.write(settled.line, settled.piece.offset, &settled.piece.value,
                               settled.piece.size);
@@ -101,7 +100,8 @@ private:
         const unsigned first = std::min<unsigned>(event.size, trace::kLineBytes - offset);
         bool changes = written_.write(event.first_line(), offset, bytes.data(), first);
         if (first < event.size) [[unlikely]]
-            changes |= written_.write(event.last_line(), 0, bytes.data() + first, event.size - first);
+            changes |=
+                written_.write(event.last_line(), 0, bytes.data() + first, event.size - first);
         return changes;
     }
 

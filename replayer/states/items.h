@@ -48,8 +48,9 @@ struct Item {
     std::uint64_t levels = 2;
 };
 
-// What of a run is there; of one that the block driver wrote, level 1 is all of it. It is cut between two units (two stores of a cached line): what was
-// first in PM, going by addresses, is there, the rest is missing.
+// What of a run is there; of one that the block driver wrote, level 1 is all of it. It is cut
+// between two units (two stores of a cached line): what was first in PM, going by addresses, is
+// there, the rest is missing.
 enum RunLevel : std::uint64_t {
     kRunNone,
     kRunFirstUnit,

@@ -198,8 +198,8 @@ bool Legality::has_piece_from(const State &state, std::uint64_t seq)
             bool found = false;
             in_flight_->for_each_piece(
                 state.items->line(state.items->cells()[cell]), [&](const Piece &piece) {
-                    found = found ||
-                            (left[piece.unit()] != 0 && piece.seq >= seq && !is_silent(piece));
+                    found =
+                        found || (left[piece.unit()] != 0 && piece.seq >= seq && !is_silent(piece));
                     left[piece.unit()] -= left[piece.unit()] != 0;
                 });
             if (found)

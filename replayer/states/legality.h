@@ -71,7 +71,7 @@ private:
     std::unique_ptr<model::PersistenceModel> strict_;
     std::unordered_map<std::uint64_t, std::vector<Early>> early_; // by line, in the line's order
     std::unordered_set<std::uint64_t> silent_; // stores in flight that change nothing, and others
-    std::uint64_t promise_since_ = 0;  // the first crash point with the current promise
+    std::uint64_t promise_since_ = 0;          // the first crash point with the current promise
     std::uint64_t settled_before_ = 0; // all that is guaranteed was stored before this event
     // Of the crash point.
     const model::InFlight *in_flight_ = nullptr;
