@@ -53,8 +53,19 @@ WalkOptions options_of(const StateId &id, const trace::IncidentalFences &inciden
     return options;
 }
 
+namespace {
+
+WalkOptions from_first_crash(const trace::TraceReader &reader, WalkOptions options)
+{
+    require_complete(reader);
+    options.window.first_seq = std::max(options.window.first_seq, first_crash_seq(reader));
+    return options;
+}
+
+} // namespace
+
 StateWalk::StateWalk(const trace::TraceReader &reader, WalkOptions options)
-    : reader_(reader), options_(std::move(options)),
+    : reader_(reader), options_(from_first_crash(reader, std::move(options))),
       need_items_(std::any_of(options_.strategies.begin(), options_.strategies.end(),
                               [](const Strategy &strategy) {
                                   return strategy.kind != StrategyKind::none_all &&
@@ -68,8 +79,6 @@ StateWalk::StateWalk(const trace::TraceReader &reader, WalkOptions options)
           {.failure_points = wants(StrategyKind::prefix), .returns = wants(StrategyKind::returns)}),
       sectors_(reader), skipping_(options_.after.has_value())
 {
-    require_complete(reader);
-    options_.window.first_seq = std::max(options_.window.first_seq, first_crash_seq(reader));
     if (options_.after)
         check_id(*options_.after);
 }
