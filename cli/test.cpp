@@ -452,7 +452,9 @@ int exit_code_of(const test::TestReport &report)
 {
     if (report.found_bugs())
         return 1;
-    return report.all_verdicts.contains("infra_error") ? 4 : 0;
+    if (report.all_verdicts.contains("infra_error"))
+        return 4;
+    return report.all_verdicts.empty() ? kNoPass : 0; // nothing was tested
 }
 
 void add_test(CLI::App &app, Context &context)

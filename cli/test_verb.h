@@ -46,7 +46,7 @@ test::TestReport run_test(const Context &context, const record::RunFiles &files,
                           const TestArguments &arguments);
 void print_report(const test::TestReport &report, const record::RunFiles &files);
 nlohmann::json report_json(const test::TestReport &report);
-// 1: bugs; 4: none, but not everything could be judged.
+// 1: bugs; 4: none, but not everything could be judged; 5: nothing was tested.
 int exit_code_of(const test::TestReport &report);
 
 } // namespace fencepost::cli

@@ -13,6 +13,11 @@ constexpr std::uint64_t kPageMask = kPageBytes - 1;
 constexpr std::uint64_t kWidestAccess = 16; // that QEMU makes in one piece
 constexpr std::uint64_t kTableBase = 0x000f'ffff'ffff'f000; // of cr3
 
+std::uint64_t masked(std::uint64_t value, unsigned size)
+{
+    return size == 8 ? value : value & ((std::uint64_t{1} << size * 8) - 1);
+}
+
 // As it is in memory.
 qemu_plugin_mem_value stored_value(qemu_plugin_meminfo_t info, unsigned size, const CodePoint &code)
 {
@@ -149,7 +154,15 @@ void Tracer::record_store(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64
         return;
     }
     const qemu_plugin_mem_value value = stored_value(info, size, code);
-    keep_store(vcpu, code, frame | offset, size, &value.data);
+    if (size > 8 || !recording_ || !absent_.empty()) [[unlikely]] {
+        keep_store(vcpu, code, frame | offset, size, &value.data);
+        return;
+    }
+    trace::Event event = new_event(vcpu, code);
+    event.address = frame | offset;
+    event.size = static_cast<std::uint8_t>(size);
+    event.value = masked(value.data.u64, size);
+    push(event);
 }
 
 void Tracer::keep_store(unsigned vcpu, CodePoint &code, std::uint64_t physical, unsigned size, const void *bytes)

@@ -83,7 +83,7 @@ CREATE TABLE finding (
     id TEXT PRIMARY KEY,        -- the directory below findings/; the same in another run, but findings with the same summary may change places
     severity TEXT NOT NULL,     -- bug; warning: each of its states relies on an incidental locked instruction
     verdict TEXT NOT NULL,      -- of its images
-    oracle TEXT NOT NULL,       -- that said so
+    oracle TEXT NOT NULL,       -- that said so; workload: the workload itself crashed or hung the guest, without a power failure, and there is no image
     summary TEXT NOT NULL,      -- what is wrong
     decides TEXT NOT NULL,      -- absent: a store is missing; present: one is there; order: both; neither: nothing that is in flight; unknown: not found out
     absent_site INTEGER,        -- of the trace: that of the store without which its images fail and with which they would not; NULL: not the same for all
@@ -97,8 +97,8 @@ CREATE TABLE finding (
     last_site INTEGER NOT NULL, -- of the latest store before the power failure
     last_name TEXT NOT NULL,    -- likewise
     last_operation TEXT NOT NULL, -- likewise
-    image INTEGER NOT NULL,     -- the one that shows it: the first that was explained, or the first
-    state TEXT NOT NULL,        -- its first origin
+    image INTEGER NOT NULL,     -- the one that shows it: the first that was explained, or the first; 0: none
+    state TEXT NOT NULL,        -- its first origin; empty: none
     images INTEGER NOT NULL     -- how many
 );
 
