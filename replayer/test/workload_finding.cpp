@@ -6,7 +6,7 @@
 
 #include "base/digest.h"
 #include "base/error.h"
-#include "base/files.h"
+#include "base/folder.h"
 #include "replayer/oracle/log_watch.h"
 #include "replayer/record/recorder.h"
 #include "replayer/test/finding_files.h"
@@ -20,12 +20,11 @@ namespace {
 // The console has what a kernel said that could log no more.
 std::string log_of(const record::RunFiles &run)
 {
+    const Folder folder = run.folder();
     std::string log;
-    for (const std::filesystem::path &path : {run.kernel_log(), run.console()}) {
-        std::error_code error;
-        if (std::filesystem::is_regular_file(path, error))
-            log += read_file(path) + "\n";
-    }
+    for (const std::filesystem::path &path : {run.kernel_log(), run.console()})
+        if (folder.kind_of(path.filename()) != Folder::Kind::nothing)
+            log += folder.read(path.filename(), record::kMostText) + "\n";
     std::erase(log, '\r');
     return log;
 }
@@ -54,17 +53,18 @@ std::optional<Finding> workload_finding(const record::RunFiles &run, const trace
     const std::string words = alarm ? alarm->summary : oracle::without_numbers(recording.outcome);
     finding.summary = hung ? fmt::format("the workload hangs the guest{}{}", alarm ? ": " : "", alarm ? alarm->summary : "")
                            : fmt::format("the workload crashes the guest's kernel: {}", words);
+    finding.title = finding.summary;
     finding.id = Digest().add(finding.oracle).add(finding.verdict).add(finding.summary).hex().substr(0, 12);
     return finding;
 }
 
 void write_workload_finding(const record::RunFiles &run, const Finding &finding)
 {
-    const std::filesystem::path directory = run.findings() / finding.id;
-    make_directories(directory);
-    write_file(directory / "console.log", log_of(run));
-    write_file(directory / "summary.json",
-               to_json(finding).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+    CHECK(record::is_finding_id(finding.id), "a finding's id names a folder");
+    const Folder folder = run.folder().made_below("findings").made_below(finding.id);
+    folder.write("console.log", log_of(run));
+    folder.write("summary.json",
+                 to_json(finding).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
 } // namespace fencepost::test
