@@ -220,7 +220,7 @@ void FileBytes::compare_single_bytes(std::size_t block, const Block &bytes,
         for (const Origin &each : *origins)
             if (first + byte < each.size && (*each.bytes)[byte] == bytes[byte])
                 return each.what;
-        return bytes[byte] == 0 ? "zeros" : "neither old nor new";
+        return bytes[byte] == 0 ? "zero" : "neither old nor new";
     };
     for (std::size_t i = 0; i < end && wrong_.size() < kWrongLimit; ++i) {
         const char byte = bytes[i];

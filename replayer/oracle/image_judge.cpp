@@ -348,10 +348,12 @@ void ImageJudge::judge_command(const JudgeReply &reply, bool starved, Judgement 
         evidence.summary = fmt::format("the recovery command was killed by signal {}", run.code);
     } else if (run.code != 0) {
         evidence.verdict = Verdict::inconsistent;
-        const std::string words = last_line(run.errors.empty() ? run.output : run.errors);
-        evidence.summary =
-            fmt::format("the recovery command ended with status {}{}{}", run.code,
-                        words.empty() ? "" : ": ", without_numbers(words.substr(0, 200)));
+        const std::string words =
+            last_line(run.errors.empty() ? run.output : run.errors).substr(0, 200);
+        const std::string said = fmt::format("the recovery command ended with status {}{}",
+                                             run.code, words.empty() ? "" : ": ");
+        evidence.summary = said + without_numbers(words);
+        evidence.title = said + words;
         evidence.details["status"] = run.code;
     }
     if (evidence.verdict != Verdict::pass)

@@ -54,6 +54,7 @@ kind = "script"
 text = """
 sync
 mkdir d && mv d e
+sync
 """
 [test]
 oracles = ["semantic"]

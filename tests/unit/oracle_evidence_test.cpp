@@ -108,7 +108,7 @@ TEST(Titles, BytesWithTheirPlace)
     EXPECT_EQ(told.evidence(torn, {1, 2}, kSync).title,
               "write foo 0 4096: byte 7 is neither old nor new");
     torn.blocks[0].bytes[7] = '\0';
-    EXPECT_EQ(told.evidence(torn, {1, 2}, kSync).title, "write foo 0 4096: byte 7 is zeros");
+    EXPECT_EQ(told.evidence(torn, {1, 2}, kSync).title, "write foo 0 4096: byte 7 is zero");
 }
 
 TEST(Titles, WhatWasSynced)
