@@ -398,6 +398,10 @@ void ImageJudge::remove_everything(const Subject &subject, Judgement &judgement)
     judgement.guest_seconds += watch.seconds();
     if (!reply)
         return;
+    if (auto crash = judge_crash(subject.guest, reply->kernel_log)) {
+        judgement = std::move(*crash);
+        return;
+    }
     subject.guest.set_judged_records(
         std::max(subject.guest.judged_records(), guest::last_sequence(reply->kernel_log)));
     judgement.kernel_log += reply->kernel_log;
