@@ -68,7 +68,8 @@ TEST(WithoutACrash, AHealthyFileSystemHasNothingWrong)
         << report.baseline.missing;
     for (const Objection &each : report.baseline.objections)
         ADD_FAILURE() << each.image << ": " << each.evidence.summary;
-    EXPECT_EQ(report.tested, 12u);
+    EXPECT_GE(report.tested, 5u);
+    EXPECT_EQ(report.verdicts, (std::map<std::string, std::uint64_t>{{"pass", report.tested}}));
     EXPECT_EQ(report.masked, 0u);
     const std::uint64_t restores = report.workers.restores;
     EXPECT_LE(restores, 2u) << "a healthy guest was thrown away";
@@ -84,8 +85,9 @@ TEST(WithoutACrash, WhatIsAlwaysSaidIsMaskedAndTold)
     ASSERT_EQ(report.baseline.objections.size(), 2u);
     EXPECT_EQ(report.baseline.objections[0].evidence.summary, "not as I like it");
     EXPECT_TRUE(report.baseline.objections[0].masked());
-    EXPECT_EQ(report.verdicts, (std::map<std::string, std::uint64_t>{{"pass", 12}}));
-    EXPECT_EQ(report.masked, 12u);
+    EXPECT_GE(report.tested, 5u);
+    EXPECT_EQ(report.verdicts, (std::map<std::string, std::uint64_t>{{"pass", report.tested}}));
+    EXPECT_EQ(report.masked, report.tested);
     EXPECT_TRUE(report.findings.empty());
     EXPECT_FALSE(report.found_bugs());
 }
