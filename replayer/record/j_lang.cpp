@@ -123,16 +123,15 @@ void JLangParser::section(const WordLine &line)
 {
     std::string name = line.text.substr(1);
     name.erase(0, std::min(name.find_first_not_of(" \t"), name.size()));
+    setup_size_ = ops_.size(); // as far as it goes, when '# run' comes
     if (name == "define")
         section_ = Section::define;
     else if (name == "declare")
         section_ = Section::declare;
     else if (name == "setup")
         section_ = Section::setup;
-    else if (name == "run") {
+    else if (name == "run")
         section_ = Section::run;
-        setup_size_ = ops_.size();
-    }
     else
         source_.refuse(line.line, 1, "the sections are '# define', '# declare', '# setup' and '# run'");
 }
