@@ -205,8 +205,9 @@ TEST_F(SpecTest, ATypeErrorShowsWhatIsWanted)
             text += "to = \"/x\"\n";
         const std::string message = refusal(text + line);
         EXPECT_NE(message.find(field + " must be "), std::string::npos) << text << line << message;
-        if (!scalar)
+        if (!scalar) {
             EXPECT_TRUE(message.ends_with(" such as " + example)) << message;
+        }
     }
     EXPECT_NE(refusal(kWorkload + "[pm]\nsize = 128\n").find("pm.size must be a string such as \"128M\""),
               std::string::npos);
