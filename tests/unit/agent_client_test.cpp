@@ -415,14 +415,14 @@ TEST(AgentClient, AJudgementThatDoesNotEndNamesItsStep)
     peer.play([](Peer &guest) {
         const agent::Frame frame = guest.receive();
         guest.send(encode_message(frame.request_id, agent::StepBegun{JudgeStep::mount}));
-        guest.send(encode_message(frame.request_id, agent::StepBegun{JudgeStep::unmount}));
+        guest.send(encode_message(frame.request_id, agent::StepBegun{JudgeStep::remove}));
     });
     try {
         client.judge({}, Deadline::after(std::chrono::milliseconds(300)));
         FAIL() << "there was no answer";
     } catch (const AgentLost &lost) {
         EXPECT_EQ(lost.loss(), ChannelLoss::timed_out);
-        EXPECT_EQ(lost.step(), JudgeStep::unmount);
+        EXPECT_EQ(lost.step(), JudgeStep::remove);
     }
 }
 
