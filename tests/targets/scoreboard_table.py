@@ -31,7 +31,7 @@ def mismatch(result, findings):
     """Why none of the findings is the one that the table describes; "" if one is, or if it describes none."""
     if not result["title"] and not result["place"]:
         return ""
-    titled = [each for each in findings if not result["title"] or each["summary"] == result["title"]]
+    titled = [each for each in findings if not result["title"] or each["title"] == result["title"]]
     if not titled:
         return f"not called '{result['title']}'"
     if any(not result["place"] or result["place"] in each["functions"] for each in titled):
@@ -80,7 +80,7 @@ def rule_place(finding):
 
 def warning_texts(result):
     return sorted([rule_place(each) for each in findings_of(result, "rules", "warning")] +
-                  [each["summary"] for each in findings_of(result, "states", "warning")])
+                  [each["title"] for each in findings_of(result, "states", "warning")])
 
 
 def without_numbers(text):
@@ -166,7 +166,7 @@ def summarize(results, seconds):
             waste = findings_of(result, "rules", "performance")  # may be true of what lies below: Linux flushes whole pages
             row["rule_bugs"] = len(by_rules)
             row["by_rules"] = sorted({f"{each['rule']} in {each['function']}" for each in by_rules + waste})
-            row["by_states"] = sorted({f"{each['verdict']} ({each['oracle']}): {each['summary']}" for each in by_states})
+            row["by_states"] = sorted({f"{each['verdict']} ({each['oracle']}): {each['title']}" for each in by_states})
         rows.append(row)
     planted = collections.Counter(row["severity"] for row in rows if row["bug"])
     found = collections.Counter(row["severity"] for row in rows if row["bug"] and row["found"])

@@ -25,9 +25,9 @@ def load_scoreboard():
     return module
 
 
-def finding(summary, severity="bug", function="write_bytes"):
-    return {"severity": severity, "verdict": "inconsistent", "oracle": "semantic", "summary": summary, "state": "1",
-            "functions": [function]}
+def finding(title, severity="bug", function="write_bytes"):
+    return {"severity": severity, "verdict": "inconsistent", "oracle": "semantic", "summary": "in short: " + title,
+            "title": title, "state": "1", "functions": [function]}
 
 
 def result(bug="", findings=(), severity=None, **other):
