@@ -235,7 +235,9 @@ std::optional<Baseline> Results::baseline()
 
 void Results::put_baseline(const Baseline &baseline)
 {
-    const std::string images = fmt::format("{}", fmt::join(baseline.images, ","));
+    std::string images;
+    for (const std::string &image : baseline.images)
+        images += (images.empty() ? "" : ",") + image;
     Statement row(database_.get(), "INSERT OR REPLACE INTO about VALUES (?, ?)");
     row.bind(1, std::string_view("baseline")).bind(2, std::string_view(images)).run();
     row.bind(1, std::string_view("baseline_missing"))
