@@ -486,9 +486,10 @@ std::vector<std::uint64_t> sizes(const LegalStates &legal, const std::string &pa
     return result;
 }
 
-TEST(Observed, ScriptsCallByCall)
+// A trace without its calls: until a command has ended, any state since its begin will do.
+TEST(Observed, ScriptsCommandByCommand)
 {
-    const JudgedRun run(kScript);
+    const JudgedRun run((std::string(kScript) + "system_calls = false\n").c_str());
     const LegalStates legal = find_legal_states(run.files, run.inputs, cache_directory(), {});
     ASSERT_EQ(legal.operations().size(), 4u);
     const auto &operations = legal.operations();
@@ -504,6 +505,36 @@ TEST(Observed, ScriptsCallByCall)
     const Tree &end = legal.history().tree_at(legal.window(UINT64_MAX).returned);
     EXPECT_TRUE(end.find("a/b/greeting"));
     EXPECT_FALSE(end.find("greeting"));
+}
+
+TEST(Observed, ScriptsCallByCall)
+{
+    const JudgedRun run(kScript);
+    std::string said;
+    const LegalStates legal =
+        find_legal_states(run.files, run.inputs, cache_directory(),
+                          [&](const std::string &line) { said += line + "\n"; });
+    EXPECT_EQ(said.find("judged by whole commands"), std::string::npos) << said;
+    const auto find = [&](const std::string &start) {
+        for (const TracedOperation &operation : legal.operations())
+            if (operation.text.starts_with(start))
+                return operation;
+        ADD_FAILURE() << "there is no " << start;
+        return TracedOperation();
+    };
+    const TracedOperation made = find("openat greeting");
+    const TracedOperation written = find("write greeting (6 bytes) (in: echo hello >greeting");
+    const TracedOperation renamed = find("rename greeting -> a/b/greeting");
+    EXPECT_EQ(sizes(legal, "greeting", made.last_state, written.last_state),
+              (std::vector<std::uint64_t>{0, 6}));
+    // Within one command.
+    const Window between = legal.window(made.last_seq + 1);
+    EXPECT_EQ(between.returned, made.last_state);
+    EXPECT_EQ(between.begun, made.last_state);
+    const Window renaming = legal.window(renamed.last_seq);
+    EXPECT_EQ(renaming.begun, renamed.last_state);
+    EXPECT_TRUE(legal.history().tree_at(renaming.returned).find("greeting"));
+    EXPECT_FALSE(legal.history().tree_at(renaming.begun).find("greeting"));
 }
 
 TEST(Observed, ProgramsByTheirSystemCalls)
