@@ -3,6 +3,7 @@
 #include "replayer/oracle/image_judge.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 
 #include "base/deadline.h"
@@ -48,8 +49,10 @@ public:
     bool one_tree_after_return() const override;
     bool has_baseline() const override { return true; }
     void mask(const std::vector<Evidence> &objections) override { masks_ = Masks(objections); }
-    bool learns() const override { return choice_.usable; }
-    void learn(const Subject &subject) override;
+    void expect_space(const std::vector<agent::SpaceUse> &healthy) override
+    {
+        healthy_space_ = space_range(healthy);
+    }
     Judgement judge(const Subject &subject) override;
 
 private:
@@ -65,6 +68,7 @@ private:
     bool was_starved(const Subject &subject, std::chrono::milliseconds waited) const;
     void judge_command(const JudgeReply &reply, bool starved, Judgement &judgement) const;
     void judge_usable(const Subject &subject, const JudgeReply &reply, Judgement &judgement) const;
+    agent::SpaceRange expected_space(const Subject &subject) const;
     bool removes_apart() const;
     void remove_everything(const Subject &subject, Judgement &judgement) const;
     void judge_trees(const Subject &subject, const JudgeReply &reply, Judgement &judgement) const;
@@ -88,7 +92,7 @@ private:
     OracleChoice choice_;
     JudgeRequest request_;
     Masks masks_;
-    HealthySpace healthy_space_;
+    agent::SpaceRange healthy_space_;
     std::optional<ProgressTable> progress_; // nothing: the recovery command does not ask
     std::size_t pm_device_ = 0;
     guest::ScratchDirectory scratch_;
@@ -174,7 +178,7 @@ Judgement ImageJudge::judge(const Subject &subject)
     const Stopwatch watch;
     JudgeRequest request = request_;
     request.remove = choice_.usable && !removes_apart();
-    request.expected = healthy_space_.range();
+    request.expected = expected_space(subject);
     const std::optional<JudgeReply> reply = ask_guest(request, subject, judgement);
     judgement.guest_seconds = watch.seconds();
     if (!reply)
@@ -204,7 +208,8 @@ Judgement ImageJudge::judge(const Subject &subject)
         judge_usable(subject, *reply, judgement);
         if (!reply->still_mounted)
             ask_programs(Phase::after, subject, judgement);
-        if (choice_.usable && removes_apart() && judgement.verdict == Verdict::pass)
+        if (choice_.usable && removes_apart() &&
+            (judgement.verdict == Verdict::pass || !subject.crashed))
             remove_everything(subject, judgement);
     }
     if (request_.dump && is_failure(judgement.verdict))
@@ -374,9 +379,24 @@ void ImageJudge::judge_usable(const Subject &subject, const JudgeReply &reply,
             if (Evidence evidence = evidence_of(problem); told.insert(evidence.summary).second)
                 add_evidence(judgement, std::move(evidence));
     }
-    for (Evidence &evidence : usable_evidence(reply, problems, healthy_space_.range()))
+    for (Evidence &evidence : usable_evidence(reply, problems, healthy_space_))
         add_evidence(judgement, std::move(evidence));
-    judgement.not_tried = reply.not_tried;
+    judgement.not_tried.insert(judgement.not_tried.end(), reply.not_tried.begin(),
+                               reply.not_tried.end());
+    if (!reply.removed)
+        return;
+    judgement.used_when_empty = reply.used_after;
+    if (!healthy_space_.known && subject.crashed)
+        judgement.not_tried.push_back("leaks: no image without a crash could be emptied");
+}
+
+// What cannot be compared needs no time to come to rest.
+agent::SpaceRange ImageJudge::expected_space(const Subject &subject) const
+{
+    constexpr std::uint64_t kAny = std::numeric_limits<std::uint64_t>::max();
+    if (!subject.crashed)
+        return {};
+    return healthy_space_.known ? healthy_space_ : agent::SpaceRange{true, {0, 0}, {kAny, kAny}};
 }
 
 // Where a program can look at the file system only after the guest did, it looks at all that was
@@ -392,7 +412,7 @@ void ImageJudge::remove_everything(const Subject &subject, Judgement &judgement)
     JudgeRequest request;
     request.mount = request_.mount;
     request.remove = true;
-    request.expected = healthy_space_.range();
+    request.expected = expected_space(subject);
     const Stopwatch watch;
     const std::optional<JudgeReply> reply = ask_guest(request, subject, judgement);
     judgement.guest_seconds += watch.seconds();
@@ -411,19 +431,6 @@ void ImageJudge::remove_everything(const Subject &subject, Judgement &judgement)
     judge_mount(*reply, judgement);
     judge_log(subject, judgement);
     judge_usable(subject, *reply, judgement);
-}
-
-void ImageJudge::learn(const Subject &subject)
-{
-    JudgeRequest request = request_;
-    request.dump = false;
-    request.command = {};
-    request.remove = true;
-    Judgement judgement;
-    const std::optional<JudgeReply> reply = ask_guest(request, subject, judgement);
-    if ((!reply || !healthy_space_.learn(*reply)) && settings_.progress)
-        settings_.progress("leaks are not looked for: not everything could be removed from the "
-                           "initial image");
 }
 
 void ImageJudge::judge_trees(const Subject &subject, const JudgeReply &reply,

@@ -53,6 +53,7 @@ struct Judgement {
     double guest_seconds = 0;       // in requests to the guest
     double oracle_seconds = 0;      // in programs on the host
     std::vector<std::string> not_tried = {}; // by `usable`, and why
+    std::optional<agent::SpaceUse> used_when_empty = {}; // nothing: not everything was removed
     unsigned masked = 0; // objections that were left out, because healthy images get them too
     // Not fit for another image: it crashed, complained, failed a mount or keeps one.
     bool guest_spent = false;
@@ -106,13 +107,11 @@ public:
     // with that, once and before any other image.
     virtual bool has_baseline() const { return false; }
     virtual void mask(const std::vector<Evidence> &) {}
+    // Likewise, with what those images used when they were empty.
+    virtual void expect_space(const std::vector<agent::SpaceUse> &) {}
 
     // Whether all that was written when an operation has returned can recover to one tree only.
     virtual bool one_tree_after_return() const { return false; }
-
-    // Whether learn() wants to be called, once and before judge(): with an image that saw no crash.
-    virtual bool learns() const { return false; }
-    virtual void learn(const Subject &) {}
 
     // Leaves the guest ready for another image, or throws: guest::GuestLost when the guest is gone
     // (the pool turns that into a verdict), others for trouble that is not the image's.

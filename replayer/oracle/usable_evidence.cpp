@@ -52,18 +52,18 @@ std::string difference(const SpaceUse &use, const SpaceRange &healthy)
 
 } // namespace
 
-bool HealthySpace::learn(const guest::JudgeReply &reply)
+SpaceRange space_range(const std::vector<SpaceUse> &healthy)
 {
-    if (!reply.removed)
-        return false;
-    const SpaceUse &use = reply.used_after;
-    if (!range_.known)
-        range_ = {true, use, use};
-    range_.least.blocks = std::min(range_.least.blocks, use.blocks);
-    range_.least.inodes = std::min(range_.least.inodes, use.inodes);
-    range_.most.blocks = std::max(range_.most.blocks, use.blocks);
-    range_.most.inodes = std::max(range_.most.inodes, use.inodes);
-    return true;
+    SpaceRange range;
+    for (const SpaceUse &use : healthy) {
+        if (!range.known)
+            range = {true, use, use};
+        range.least.blocks = std::min(range.least.blocks, use.blocks);
+        range.least.inodes = std::min(range.least.inodes, use.inodes);
+        range.most.blocks = std::max(range.most.blocks, use.blocks);
+        range.most.inodes = std::max(range.most.inodes, use.inodes);
+    }
+    return range;
 }
 
 std::vector<Evidence> usable_evidence(const guest::JudgeReply &reply,

@@ -10,17 +10,8 @@
 
 namespace fencepost::oracle {
 
-// What is in use on healthy images when everything was removed, learnt before the first crash
-// image.
-class HealthySpace {
-public:
-    // False: not everything could be removed, so this image says nothing.
-    bool learn(const guest::JudgeReply &reply);
-    const agent::SpaceRange &range() const { return range_; }
-
-private:
-    agent::SpaceRange range_;
-};
+// From the least to the most that images without a crash use when they are empty.
+agent::SpaceRange space_range(const std::vector<agent::SpaceUse> &healthy);
 
 // `problems`: those of the reply that count. Empty: all is well.
 std::vector<Evidence> usable_evidence(const guest::JudgeReply &reply,

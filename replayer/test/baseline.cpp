@@ -56,6 +56,8 @@ public:
         assignment.crashed = false;
         const guest::Outcome outcome = worker_.test(assignment);
         baseline.images.emplace_back(name);
+        if (outcome.judgement.used_when_empty)
+            baseline.used.push_back(*outcome.judgement.used_when_empty);
         for (oracle::Evidence each : outcome.judgement.evidence) {
             if (!is_maskable(each) && each.details.is_object())
                 each.details["kernel_log"] = outcome.judgement.kernel_log.substr(0, kLogLimit);

@@ -28,6 +28,7 @@ struct Baseline {
     std::vector<std::string> images = {}; // that were judged
     std::string missing = {};             // why there is no final one; empty: there is
     std::vector<Objection> objections = {};
+    std::vector<agent::SpaceUse> used = {}; // when they were emptied, those that could be
 
     // Something is wrong without a crash that cannot be masked.
     bool fails() const;

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 #include <set>
+#include <sstream>
 
 #include "base/error.h"
 #include "replayer/record/run_directory.h"
@@ -220,6 +221,9 @@ std::optional<Baseline> Results::baseline()
         if (images.find(each) != std::string::npos)
             kept.images.emplace_back(each);
     kept.missing = about(database_, "baseline_missing");
+    std::istringstream used(about(database_, "baseline_used"));
+    for (agent::SpaceUse use; used >> use.blocks >> use.inodes;)
+        kept.used.push_back(use);
     Statement rows(database_.get(),
                    "SELECT image, oracle, verdict, summary, details FROM baseline");
     while (rows.step()) {
@@ -243,6 +247,10 @@ void Results::put_baseline(const Baseline &baseline)
     row.bind(1, std::string_view("baseline_missing"))
         .bind(2, std::string_view(baseline.missing))
         .run();
+    std::string used;
+    for (const agent::SpaceUse &each : baseline.used)
+        used += std::to_string(each.blocks) + " " + std::to_string(each.inodes) + " ";
+    row.bind(1, std::string_view("baseline_used")).bind(2, std::string_view(used)).run();
     Statement objection(database_.get(), "INSERT INTO baseline VALUES (?, ?, ?, ?, ?, ?)");
     for (const Objection &each : baseline.objections) {
         const std::string details =

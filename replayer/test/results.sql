@@ -8,7 +8,7 @@ PRAGMA user_version = 3;            -- one number up for every incompatible chan
 
 -- What the verdicts are about and what they come from; when something of that changes, the file is made anew.
 CREATE TABLE about (
-    name TEXT PRIMARY KEY,  -- trace: its event digest; oracles: their names, sorted and joined by commas; baseline: the images without a crash that were judged; baseline_missing: why there is no final one among them; guest KIND NAME: a part of the guest's image; oracle NAME: its folder and the programs it needs; test: promise, recovery command and time limit; workload: the job with its files; fencepost
+    name TEXT PRIMARY KEY,  -- trace: its event digest; oracles: their names, sorted and joined by commas; baseline: the images without a crash that were judged; baseline_missing: why there is no final one among them; baseline_used: blocks and inodes that each of them uses when it was emptied; guest KIND NAME: a part of the guest's image; oracle NAME: its folder and the programs it needs; test: promise, recovery command and time limit; workload: the job with its files; fencepost
     value TEXT NOT NULL     -- of what names itself its value (oracles: empty are the default ones), else a digest
 ) WITHOUT ROWID;
 

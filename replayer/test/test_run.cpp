@@ -18,7 +18,6 @@
 #include "replayer/states/legality.h"
 #include "replayer/test/finding_files.h"
 #include "replayer/test/grouping.h"
-#include "replayer/test/healthy.h"
 #include "replayer/test/pm_place.h"
 #include "replayer/test/workload_finding.h"
 #include "trace/code_names.h"
@@ -368,6 +367,7 @@ Baseline baseline_of(const guest::WorkerPlan &plan, const record::RunFiles &run,
         results.put_baseline(*baseline);
     }
     plan.judge.mask(baseline->evidence());
+    plan.judge.expect_space(baseline->used);
     return *baseline;
 }
 
@@ -452,7 +452,6 @@ TestReport test_run(const record::RunFiles &run, const TestGuest &guest, oracle:
     Baseline baseline = baseline_of(plan, run, guest, options, results);
     if (baseline.stops())
         return stopped_by(std::move(baseline), judge, results);
-    learn_healthy(plan);
     TestWalk listener(run, reader, initial, plan, options, results, progress);
     listener.set_walk(walk);
     TestReport &report = listener.report();

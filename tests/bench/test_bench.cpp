@@ -29,8 +29,15 @@ public:
     explicit EveryState(std::unique_ptr<oracle::Judge> judge) : judge_(std::move(judge)) {}
 
     void prepare(guest::Guest &guest) override { judge_->prepare(guest); }
-    bool learns() const override { return judge_->learns(); }
-    void learn(const oracle::Subject &subject) override { judge_->learn(subject); }
+    bool has_baseline() const override { return judge_->has_baseline(); }
+    void mask(const std::vector<oracle::Evidence> &objections) override
+    {
+        judge_->mask(objections);
+    }
+    void expect_space(const std::vector<agent::SpaceUse> &healthy) override
+    {
+        judge_->expect_space(healthy);
+    }
     std::uint64_t expectation(std::uint64_t) const override { return ++count_; }
     oracle::Judgement judge(const oracle::Subject &subject) override
     {

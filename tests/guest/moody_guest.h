@@ -25,6 +25,10 @@ public:
     {
         judge_->mask(objections);
     }
+    void expect_space(const std::vector<agent::SpaceUse> &healthy) override
+    {
+        judge_->expect_space(healthy);
+    }
     oracle::Judgement judge(const oracle::Subject &subject) override
     {
         return judge_->judge(subject);

@@ -410,8 +410,11 @@ TEST_F(Oracles, WhatNobodyCanReachIsALeak)
     put_image();
     guest_ = world_->restore({pm_});
     const std::vector<fs::path> files = {pm_};
-    ASSERT_TRUE(judge_->learns());
-    judge_->learn({*guest_, files, 0});
+    Subject healthy = {*guest_, files, UINT64_MAX};
+    healthy.crashed = false;
+    const Judgement learnt = judge_->judge(healthy);
+    ASSERT_TRUE(learnt.used_when_empty);
+    judge_->expect_space({*learnt.used_when_empty});
     expect_healthy();
     EXPECT_EQ(answer("usable", {"unlink d/b"}),
               "leak: blocks stay in use when everything is removed");

@@ -17,10 +17,10 @@ guest::JudgeReply reply_with(std::uint64_t blocks, std::uint64_t inodes)
     return reply;
 }
 
-std::string said(const guest::JudgeReply &reply, const HealthySpace &healthy)
+std::string said(const guest::JudgeReply &reply, const std::vector<agent::SpaceUse> &healthy)
 {
     std::string text;
-    for (const Evidence &evidence : usable_evidence(reply, reply.problems, healthy.range()))
+    for (const Evidence &evidence : usable_evidence(reply, reply.problems, space_range(healthy)))
         text += fmt::format("{}: {}\n", to_string(evidence.verdict), evidence.summary);
     return text;
 }
@@ -38,8 +38,7 @@ TEST(Usable, AProblemHasItsOperationPathAndError)
 
 TEST(Usable, WhatStaysInUseIsALeak)
 {
-    HealthySpace healthy;
-    EXPECT_TRUE(healthy.learn(reply_with(10, 3)));
+    const std::vector<agent::SpaceUse> healthy = {{10, 3}};
     EXPECT_EQ(said(reply_with(10, 3), healthy), "");
     EXPECT_EQ(said(reply_with(11, 3), healthy),
               "inconsistent: leak: blocks stay in use when everything is removed\n");
@@ -50,16 +49,14 @@ TEST(Usable, WhatStaysInUseIsALeak)
     EXPECT_EQ(said(reply_with(10, 2), healthy),
               "inconsistent: more inodes are free when everything "
               "is removed than on a healthy image\n");
-    const Evidence leak = usable_evidence(reply_with(15, 3), {}, healthy.range()).at(0);
+    const Evidence leak = usable_evidence(reply_with(15, 3), {}, space_range(healthy)).at(0);
     EXPECT_EQ(leak.details["used_blocks"], 15);
     EXPECT_EQ(leak.details["healthy_blocks"], 10);
 }
 
 TEST(Usable, HealthyImagesMayDiffer)
 {
-    HealthySpace healthy;
-    EXPECT_TRUE(healthy.learn(reply_with(10, 4)));
-    EXPECT_TRUE(healthy.learn(reply_with(12, 3)));
+    const std::vector<agent::SpaceUse> healthy = {{10, 4}, {12, 3}};
     EXPECT_EQ(said(reply_with(11, 4), healthy), "");
     EXPECT_NE(said(reply_with(13, 4), healthy), "");
     EXPECT_NE(said(reply_with(11, 2), healthy), "");
@@ -67,13 +64,10 @@ TEST(Usable, HealthyImagesMayDiffer)
 
 TEST(Usable, WhatCouldNotBeRemovedIsNotCompared)
 {
-    HealthySpace healthy;
     guest::JudgeReply partly = reply_with(50, 50);
     partly.removed = false;
-    EXPECT_FALSE(healthy.learn(partly));
-    EXPECT_EQ(said(reply_with(1, 1), healthy), "") << "nothing to compare with";
-    EXPECT_TRUE(healthy.learn(reply_with(10, 3)));
-    EXPECT_EQ(said(partly, healthy), "");
+    EXPECT_EQ(said(partly, {{10, 3}}), "");
+    EXPECT_EQ(said(reply_with(1, 1), {}), "") << "nothing to compare with";
 }
 
 } // namespace

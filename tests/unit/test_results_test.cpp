@@ -126,6 +126,7 @@ TEST_F(ResultsTest, TheBaselineIsJudgedOnce)
     Baseline baseline;
     baseline.images = {kInitialImage};
     baseline.missing = "the workload failed";
+    baseline.used = {{10, 3}, {12, 4}};
     baseline.objections = {
         {kInitialImage, {"mount", Verdict::inconsistent, "fs: chatty", {{"line", "x"}}}},
         {kInitialImage, {"program", Verdict::inconsistent, "status 1", {}}}};
@@ -138,6 +139,7 @@ TEST_F(ResultsTest, TheBaselineIsJudgedOnce)
     ASSERT_TRUE(kept);
     EXPECT_EQ(kept->images, baseline.images);
     EXPECT_EQ(kept->missing, baseline.missing);
+    EXPECT_EQ(kept->used, baseline.used);
     ASSERT_EQ(kept->objections.size(), 2u);
     EXPECT_EQ(kept->objections[0].evidence.summary, "fs: chatty");
     EXPECT_EQ(kept->objections[0].evidence.details["line"], "x");
