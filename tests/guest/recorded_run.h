@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "base/places.h"
 #include "replayer/oracle/image_judge.h"
+#include "replayer/record/names.h"
 #include "replayer/record/recorder.h"
 #include "replayer/record/run_files.h"
 #include "replayer/test/test_run.h"
@@ -22,15 +23,17 @@ public:
         const auto quiet = [](const std::string &) {};
         record::Recorder recorder(cache_directory(),
                                   built_part("qemu-plugin", "fencepost-tracer.so"), {quiet, {}});
-        inputs_ = recorder.prepare(record::parse_spec(spec, "spec.toml", directory_.path(),
-                                                      record::FilesFrom::spec_directory),
-                                   true);
+        const record::Spec parsed = record::parse_spec(spec, "spec.toml", directory_.path(),
+                                                       record::FilesFrom::spec_directory);
+        inputs_ = recorder.prepare(parsed, true);
         record::save_inputs(files_, inputs_);
         const record::RecordResult result = recorder.record(
             inputs_, files_.trace(), [&](std::size_t device) { return files_.final_pm(device); });
         if (result.end != record::WorkloadEnd::finished || !result.complete())
             fail(ErrorKind::guest, "the workload was not recorded: {}", result.outcome);
         record::save_results(files_, inputs_, result, recorder.template_of(inputs_));
+        // Which stores are the block driver's, whose sectors do not tear, is told by names.
+        record::name_code(files_, parsed, recorder.template_of(inputs_), cache_directory());
         guest_.emplace(cache_directory(), backend, inputs_.config, guest::Accelerator::tcg, quiet);
     }
 
