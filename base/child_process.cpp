@@ -49,8 +49,8 @@ std::vector<char *> pointers(std::vector<std::string> &texts)
 
 // Runs in the child. Moves every wanted descriptor out of the way first, so that no dup2 below
 // lands on one that is still to be copied.
-[[noreturn]] void become(const std::vector<std::pair<int, int>> &fds, const char *directory, char *const *argv,
-                         char *const *envp, pid_t parent, int error_pipe)
+[[noreturn]] void become(const std::vector<std::pair<int, int>> &fds, const char *directory,
+                         char *const *argv, char *const *envp, pid_t parent, int error_pipe)
 {
     constexpr int kParked = 512;
     setpgid(0, 0);
@@ -220,7 +220,8 @@ CommandResult run_command(const std::vector<std::string> &argv, const CommandOpt
             const ssize_t got = read(streams[i].first->get(), buffer, sizeof buffer);
             if (got <= 0)
                 streams[i].first->reset();
-            else if (streams[i].second->size() + static_cast<std::size_t>(got) <= options.output_limit)
+            else if (streams[i].second->size() + static_cast<std::size_t>(got) <=
+                     options.output_limit)
                 streams[i].second->append(buffer, static_cast<std::size_t>(got));
             else
                 fail(ErrorKind::io, "{} wrote more than {} bytes", argv[0], options.output_limit);
@@ -241,8 +242,7 @@ std::optional<std::filesystem::path> find_program(const std::string &name)
     directories += ":/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin";
     for (std::size_t start = 0; start <= directories.size();) {
         const std::size_t end = std::min(directories.find(':', start), directories.size());
-        const auto candidate =
-            std::filesystem::path(directories.substr(start, end - start)) / name;
+        const auto candidate = std::filesystem::path(directories.substr(start, end - start)) / name;
         if (end > start && access(candidate.c_str(), X_OK) == 0)
             return candidate;
         start = end + 1;

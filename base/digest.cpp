@@ -58,14 +58,16 @@ Digest &Digest::add_file(const std::filesystem::path &path)
             break; // only a hole is left
         const off_t end = lseek(fd.get(), data, SEEK_HOLE);
         for (at = data; at < end;) {
-            const auto want = std::min<std::size_t>(buffer.size(), static_cast<std::size_t>(end - at));
+            const auto want =
+                std::min<std::size_t>(buffer.size(), static_cast<std::size_t>(end - at));
             const ssize_t got = pread(fd.get(), buffer.data(), want, at);
             if (got <= 0)
                 fail_errno(fmt::format("cannot read {}", path.string()), got < 0 ? errno : EIO);
             // A hole and the zeros a copy may have made of it must not differ.
             const std::span<const std::byte> chunk(buffer.data(), static_cast<std::size_t>(got));
             for (std::size_t page = 0; page < chunk.size(); page += 4096) {
-                const auto piece = chunk.subspan(page, std::min<std::size_t>(4096, chunk.size() - page));
+                const auto piece =
+                    chunk.subspan(page, std::min<std::size_t>(4096, chunk.size() - page));
                 bool zero = true;
                 for (std::size_t i = 0; i < piece.size() && zero; ++i)
                     zero = piece[i] == std::byte{0};

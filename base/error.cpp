@@ -29,7 +29,8 @@ int Error::exit_code() const
 void fail_errno(const std::string &what, int error_number)
 {
     if (error_number == ENOSPC)
-        fail(ErrorKind::io, "{}: the disk is full; free some space and run the command again", what);
+        fail(ErrorKind::io, "{}: the disk is full; free some space and run the command again",
+             what);
     fail(ErrorKind::io, "{}: {}", what, std::strerror(error_number));
 }
 

@@ -33,7 +33,8 @@ template <typename... Args>
 [[noreturn]] void fail_errno(const std::string &what, int error_number);
 [[noreturn]] void fail_errno(const std::string &what);
 
-[[noreturn]] void check_failed(const char *file, int line, const char *condition, const char *message);
+[[noreturn]] void check_failed(const char *file, int line, const char *condition,
+                               const char *message);
 
 } // namespace fencepost
 

@@ -55,7 +55,8 @@ void write_file(const fs::path &path, std::string_view text)
     const fs::path beside = path.string() + fmt::format(".{}.new", getpid());
     try {
         unlink(beside.c_str()); // of a process with the same number; or a link that waits there
-        const Fd fd(open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
+        const Fd fd(
+            open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
         if (!fd)
             fail_errno(fmt::format("cannot write {}", path.string()));
         write_all(fd.get(), std::as_bytes(std::span(text.data(), text.size())), path);
@@ -82,7 +83,8 @@ std::uint64_t free_bytes(const fs::path &path)
     std::error_code error;
     const fs::space_info space = fs::space(path, error);
     if (error)
-        fail_errno(fmt::format("cannot ask for the free space of {}", path.string()), error.value());
+        fail_errno(fmt::format("cannot ask for the free space of {}", path.string()),
+                   error.value());
     return space.available;
 }
 
@@ -90,7 +92,9 @@ void require_free_bytes(const fs::path &directory, std::uint64_t bytes)
 {
     const std::uint64_t left = free_bytes(directory);
     if (left < bytes)
-        fail(ErrorKind::io, "the disk is full: {} has {} MiB left, {} MiB are needed; free some space and run the command again",
+        fail(ErrorKind::io,
+             "the disk is full: {} has {} MiB left, {} MiB are needed; free some space and run the "
+             "command again",
              directory.string(), left >> 20, bytes >> 20);
 }
 
@@ -105,7 +109,8 @@ void copy_sparse(const fs::path &from, const fs::path &to, std::uint64_t to_offs
     if (fstat(out.get(), &out_status) < 0)
         fail_errno(fmt::format("cannot examine {}", to.string()));
     const off_t shift = static_cast<off_t>(to_offset);
-    if (out_status.st_size < shift + status.st_size && ftruncate(out.get(), shift + status.st_size) < 0)
+    if (out_status.st_size < shift + status.st_size &&
+        ftruncate(out.get(), shift + status.st_size) < 0)
         fail_errno(fmt::format("cannot size {}", to.string()));
     std::vector<std::byte> buffer(1 << 20);
     for (off_t at = 0; at < status.st_size;) {
@@ -114,7 +119,8 @@ void copy_sparse(const fs::path &from, const fs::path &to, std::uint64_t to_offs
             break;
         const off_t end = lseek(in.get(), data, SEEK_HOLE);
         for (at = data; at < end;) {
-            const auto want = std::min<std::size_t>(buffer.size(), static_cast<std::size_t>(end - at));
+            const auto want =
+                std::min<std::size_t>(buffer.size(), static_cast<std::size_t>(end - at));
             const ssize_t got = pread(in.get(), buffer.data(), want, at);
             if (got <= 0)
                 fail_errno(fmt::format("cannot read {}", from.string()), got < 0 ? errno : EIO);

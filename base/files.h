@@ -13,15 +13,15 @@
 namespace fencepost {
 
 std::string read_file(const std::filesystem::path &path);
-// The same for a file that the user named: one that is not there, or is something else than a file, is an
-// Error(usage). Pipes and devices are not opened: they might never end.
+// The same for a file that the user named: one that is not there, or is something else than a file,
+// is an Error(usage). Pipes and devices are not opened: they might never end.
 std::string read_named_file(const std::filesystem::path &path);
 // Written beside the target, synced, then renamed over it: readers see the old or the new text.
 void write_file(const std::filesystem::path &path, std::string_view text);
 void make_directories(const std::filesystem::path &path);
 std::uint64_t free_bytes(const std::filesystem::path &path);
-// Throws an io error that says how much is missing. Files that QEMU maps are sparse: a disk that fills up
-// while a guest runs would kill QEMU with a bus error and no word of why.
+// Throws an io error that says how much is missing. Files that QEMU maps are sparse: a disk that
+// fills up while a guest runs would kill QEMU with a bus error and no word of why.
 void require_free_bytes(const std::filesystem::path &directory, std::uint64_t bytes);
 // Copies contents and keeps holes.
 void copy_sparse(const std::filesystem::path &from, const std::filesystem::path &to,

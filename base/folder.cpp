@@ -38,8 +38,8 @@ Fd open_below(int folder, const std::string &name)
 bool is_plain_name(std::string_view name)
 {
     return !name.empty() && name.size() <= kLongestName && name.front() != '.' &&
-           name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_") ==
-               name.npos;
+           name.find_first_not_of(
+               "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_") == name.npos;
 }
 
 Folder::Folder(const fs::path &path) : fd_(open_file(path, O_PATH | O_DIRECTORY)), path_(path) {}
@@ -120,8 +120,9 @@ std::string Folder::read(const std::string &name, std::uint64_t most) const
         fail(ErrorKind::trace, "{} is not a regular file, so fencepost did not write it", shown);
     const auto size = static_cast<std::uint64_t>(status.st_size);
     if (size > most)
-        fail(ErrorKind::trace, "{} has {} bytes, which is more than fencepost ever writes there ({})", shown,
-             size, most);
+        fail(ErrorKind::trace,
+             "{} has {} bytes, which is more than fencepost ever writes there ({})", shown, size,
+             most);
     std::string text(size, '\0');
     std::size_t filled = 0;
     while (filled < text.size()) {
@@ -144,7 +145,8 @@ void Folder::write(const std::string &name, std::string_view text) const
     // What a process with the same number left, or a link that waits for us.
     if (unlinkat(fd_.get(), beside.c_str(), 0) < 0 && errno != ENOENT)
         fail_errno(fmt::format("cannot write {}", shown.string()));
-    const Fd fd(openat(fd_.get(), beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
+    const Fd fd(openat(fd_.get(), beside.c_str(),
+                       O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
     if (!fd)
         fail_errno(fmt::format("cannot write {}", shown.string()));
     try {

@@ -18,8 +18,8 @@ class Folder {
 public:
     // The folder itself is named by the user: links on the way to it are theirs.
     explicit Folder(const std::filesystem::path &path);
-    // The folder below with that name; nothing if there is none. What is there and is not a folder is
-    // an Error(trace).
+    // The folder below with that name; nothing if there is none. What is there and is not a folder
+    // is an Error(trace).
     std::optional<Folder> below(const std::string &name) const;
     // Made if it is not there.
     Folder made_below(const std::string &name) const;
@@ -31,7 +31,8 @@ public:
     Kind kind_of(const std::string &name) const;
     std::vector<std::string> names() const; // sorted
 
-    // Error(trace) for what is not a regular file or is larger than `most` bytes, as a sparse file may be.
+    // Error(trace) for what is not a regular file or is larger than `most` bytes, as a sparse file
+    // may be.
     std::string read(const std::string &name, std::uint64_t most) const;
     // Written beside the target, synced, then renamed over it. A link is replaced, not followed.
     void write(const std::string &name, std::string_view text) const;

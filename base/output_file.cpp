@@ -27,7 +27,8 @@ bool is_stream_mode(mode_t mode)
 {
     const int error = errno;
     if (error == ENAMETOOLONG || error == ELOOP)
-        fail(ErrorKind::usage, "cannot write {}: {}", path.string(), std::generic_category().message(error));
+        fail(ErrorKind::usage, "cannot write {}: {}", path.string(),
+             std::generic_category().message(error));
     fail_errno(fmt::format("cannot write {}", path.string()), error);
 }
 
@@ -48,7 +49,8 @@ bool judge_output(const fs::path &path, Overwrite overwrite)
         struct stat target;
         if (stat(path.c_str(), &target) == 0 && is_stream_mode(target.st_mode))
             return true;
-        fail(ErrorKind::usage, "{} is a symbolic link, which is not replaced; name the file itself", path.string());
+        fail(ErrorKind::usage, "{} is a symbolic link, which is not replaced; name the file itself",
+             path.string());
     }
     if (S_ISDIR(status.st_mode))
         fail(ErrorKind::usage, "{} is a folder; name a file", path.string());
@@ -69,7 +71,8 @@ void check_output(const fs::path &path, Overwrite overwrite)
     judge_output(path, overwrite);
 }
 
-OutputFile::OutputFile(const fs::path &path, Overwrite overwrite) : path_(path), overwrite_(overwrite)
+OutputFile::OutputFile(const fs::path &path, Overwrite overwrite)
+    : path_(path), overwrite_(overwrite)
 {
     if (judge_output(path, overwrite)) {
         fd_ = Fd(open(path.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC));
@@ -80,13 +83,15 @@ OutputFile::OutputFile(const fs::path &path, Overwrite overwrite) : path_(path),
             fail(ErrorKind::usage, "{} is not a device any more", path.string());
         return;
     }
-    folder_ = Fd(open(path.has_parent_path() ? path.parent_path().c_str() : ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    folder_ = Fd(open(path.has_parent_path() ? path.parent_path().c_str() : ".",
+                      O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!folder_)
         fail_output(path);
     name_ = path.filename().string();
     beside_ = fmt::format(".{}.{}.new", name_.substr(0, 200), getpid());
     unlinkat(folder_.get(), beside_.c_str(), 0);
-    fd_ = Fd(openat(folder_.get(), beside_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
+    fd_ = Fd(openat(folder_.get(), beside_.c_str(),
+                    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
     if (!fd_)
         fail_output(path);
 }
@@ -105,14 +110,15 @@ void OutputFile::finish()
         fail_output(path_);
     // Meanwhile something else may have got the name.
     judge_output(path_, overwrite_);
-    const bool done = overwrite_ == Overwrite::yes
-                          ? renameat(folder_.get(), beside_.c_str(), folder_.get(), name_.c_str()) == 0
-                          : renameat2(folder_.get(), beside_.c_str(), folder_.get(), name_.c_str(),
-                                      RENAME_NOREPLACE) == 0 ||
-                                // Not every file system can do that; a link is never made over a file.
-                                ((errno == EINVAL || errno == ENOSYS) &&
-                                 linkat(folder_.get(), beside_.c_str(), folder_.get(), name_.c_str(), 0) == 0 &&
-                                 unlinkat(folder_.get(), beside_.c_str(), 0) == 0);
+    const bool done =
+        overwrite_ == Overwrite::yes
+            ? renameat(folder_.get(), beside_.c_str(), folder_.get(), name_.c_str()) == 0
+            : renameat2(folder_.get(), beside_.c_str(), folder_.get(), name_.c_str(),
+                        RENAME_NOREPLACE) == 0 ||
+                  // Not every file system can do that; a link is never made over a file.
+                  ((errno == EINVAL || errno == ENOSYS) &&
+                   linkat(folder_.get(), beside_.c_str(), folder_.get(), name_.c_str(), 0) == 0 &&
+                   unlinkat(folder_.get(), beside_.c_str(), 0) == 0);
     if (!done && errno == EEXIST)
         fail(ErrorKind::usage, "{} is there already; --force replaces it", path_.string());
     if (!done)

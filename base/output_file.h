@@ -12,10 +12,10 @@ namespace fencepost {
 
 enum class Overwrite { no, yes }; // --force
 
-// A new file appears under its name when it is whole. A device or a pipe is written to and stays what
-// it is. Usage errors, before anything is written: a folder, a symbolic link (unless it leads to a
-// device or a pipe, as /dev/stdout may), a block device, a socket; a file that is there, unless it
-// may be overwritten.
+// A new file appears under its name when it is whole. A device or a pipe is written to and stays
+// what it is. Usage errors, before anything is written: a folder, a symbolic link (unless it leads
+// to a device or a pipe, as /dev/stdout may), a block device, a socket; a file that is there,
+// unless it may be overwritten.
 class OutputFile {
 public:
     OutputFile(const std::filesystem::path &path, Overwrite overwrite);

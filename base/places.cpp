@@ -38,14 +38,16 @@ fs::path built_part(const std::string &folder, const std::string &name)
     const fs::path part = runs_from_build_tree() ? fs::path(FENCEPOST_BUILD_ROOT) / folder / name
                                                  : fs::path(FENCEPOST_LIBEXEC) / name;
     if (!fs::exists(part, error))
-        fail(ErrorKind::io, "{} is missing at {}: build or install fencepost again", name, part.string());
+        fail(ErrorKind::io, "{} is missing at {}: build or install fencepost again", name,
+             part.string());
     return part;
 }
 
 fs::path source_folder(const std::string &name)
 {
     std::error_code error;
-    const fs::path folder = fs::path(runs_from_build_tree() ? FENCEPOST_SOURCE_ROOT : FENCEPOST_LIBEXEC) / name;
+    const fs::path folder =
+        fs::path(runs_from_build_tree() ? FENCEPOST_SOURCE_ROOT : FENCEPOST_LIBEXEC) / name;
     if (!fs::is_directory(folder, error))
         fail(ErrorKind::io, "{} is missing at {}: install fencepost again", name, folder.string());
     return folder;

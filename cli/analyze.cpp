@@ -95,7 +95,8 @@ std::vector<findings::Severity> severities_of(const std::string &list)
         result.push_back(*severity);
     }
     if (result.empty())
-        fail(ErrorKind::usage, "--fail-on is given no severity; there are bug, warning, performance, and none");
+        fail(ErrorKind::usage,
+             "--fail-on is given no severity; there are bug, warning, performance, and none");
     return result;
 }
 

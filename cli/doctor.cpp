@@ -22,11 +22,13 @@ namespace {
 // The libraries that were loaded, not the ones that were there when fencepost was built.
 guest::Diagnosis library_versions()
 {
-    std::string versions = fmt::format("SQLite {}, zstd {}", sqlite3_libversion(), ZSTD_versionString());
+    std::string versions =
+        fmt::format("SQLite {}, zstd {}", sqlite3_libversion(), ZSTD_versionString());
 #ifdef FENCEPOST_LIBVIRT
     unsigned long libvirt = 0; // major * 1,000,000 + minor * 1,000 + release
     if (virGetVersion(&libvirt, nullptr, nullptr) == 0)
-        versions += fmt::format(", libvirt {}.{}.{}", libvirt / 1000000, libvirt / 1000 % 1000, libvirt % 1000);
+        versions += fmt::format(", libvirt {}.{}.{}", libvirt / 1000000, libvirt / 1000 % 1000,
+                                libvirt % 1000);
 #endif
     return {"libraries", guest::Health::good, versions, ""};
 }
@@ -44,7 +46,8 @@ void run_doctor(Context &context)
                              {"remedy", diagnosis.remedy}});
             return;
         }
-        std::printf("%-8s %-12s %s\n", to_string(diagnosis.health), diagnosis.name.c_str(), diagnosis.detail.c_str());
+        std::printf("%-8s %-12s %s\n", to_string(diagnosis.health), diagnosis.name.c_str(),
+                    diagnosis.detail.c_str());
         if (!diagnosis.remedy.empty())
             std::printf("%-21s → %s\n", "", diagnosis.remedy.c_str());
         std::fflush(stdout);
@@ -61,7 +64,8 @@ void run_doctor(Context &context)
 
 void add_doctor(CLI::App &app, Context &context)
 {
-    CLI::App *verb = app.add_subcommand("doctor", "Says what works on this machine, and how to mend what does not");
+    CLI::App *verb = app.add_subcommand(
+        "doctor", "Says what works on this machine, and how to mend what does not");
     verb->callback([&context] { run_doctor(context); });
 }
 

@@ -47,9 +47,10 @@ BuildRequest to_request(const BuildOptions &options)
 void build(const BuildOptions &options, const Context &context)
 {
     const Stopwatch stopwatch;
-    const BuildResult result = ImageStore(cache_directory()).build(to_request(options), [&](const std::string &line) {
-        progress(context, line);
-    });
+    const BuildResult result =
+        ImageStore(cache_directory()).build(to_request(options), [&](const std::string &line) {
+            progress(context, line);
+        });
     const double seconds = stopwatch.seconds();
     if (context.settings.json) {
         nlohmann::json document = image_to_json(result.image);
@@ -62,28 +63,36 @@ void build(const BuildOptions &options, const Context &context)
     fmt::print("image {}: Linux {}, {} modules, kernel {:.1f} MB, initrd {:.1f} MB\n", image.name,
                image.kernel_release, image.modules.size(), megabytes(image.kernel_bytes),
                megabytes(image.initrd_bytes));
-    fmt::print("{} in {}, {:.2f} s\n", result.reused ? "up to date" : "built", image.directory.string(), seconds);
+    fmt::print("{} in {}, {:.2f} s\n", result.reused ? "up to date" : "built",
+               image.directory.string(), seconds);
 }
 
 void add_build(CLI::App &verb, Context &context)
 {
     auto options = std::make_shared<BuildOptions>();
     CLI::App *command = verb.add_subcommand("build", "Make a guest image, or find it up to date");
-    command->add_option("--name", options->request.name, "Name of the image")->capture_default_str();
+    command->add_option("--name", options->request.name, "Name of the image")
+        ->capture_default_str();
     auto *kernel = command->add_option("--kernel", options->kernel, "Your own kernel, a bzImage");
-    command->add_option("--kernel-package", options->request.kernel_package, "Debian package with the kernel")
+    command
+        ->add_option("--kernel-package", options->request.kernel_package,
+                     "Debian package with the kernel")
         ->capture_default_str()
         ->excludes(kernel);
     command->add_option("--modules", options->modules, "Directory with the modules of the kernel");
-    command->add_option("--module", options->module_files,
-                        "Module that must be loaded, FILE.ko[:name=value,...]; may be repeated")
+    command
+        ->add_option("--module", options->module_files,
+                     "Module that must be loaded, FILE.ko[:name=value,...]; may be repeated")
         ->allow_extra_args(false);
-    command->add_option("--extra", options->extra,
-                        "Directory that is merged into the guest's root; may be repeated")
+    command
+        ->add_option("--extra", options->extra,
+                     "Directory that is merged into the guest's root; may be repeated")
         ->allow_extra_args(false);
-    command->add_flag_callback("--no-packages", [options] { options->request.packages = false; },
-                               "No Debian user space: the agent, the modules and --extra only");
-    command->add_option("--packages", options->packages, "Where Debian packages are kept instead of in the cache");
+    command->add_flag_callback(
+        "--no-packages", [options] { options->request.packages = false; },
+        "No Debian user space: the agent, the modules and --extra only");
+    command->add_option("--packages", options->packages,
+                        "Where Debian packages are kept instead of in the cache");
     command->add_flag("--refresh", options->request.refresh, "Ask apt for newer packages");
     command->callback([options, &context] { build(*options, context); });
 }
@@ -105,7 +114,8 @@ nlohmann::json image_to_json(const Image &image)
 
 void add_image(CLI::App &app, Context &context)
 {
-    CLI::App *verb = app.add_subcommand("image", "Guest images and templates: build, list, prune, try");
+    CLI::App *verb =
+        app.add_subcommand("image", "Guest images and templates: build, list, prune, try");
     verb->require_subcommand(1);
     add_build(*verb, context);
     add_image_list(*verb, context);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// `fencepost image list` and `fencepost image prune`: what the cache holds, and away with the stale.
+// `fencepost image list` and `fencepost image prune`: what the cache holds, and away with the
+// stale.
 #include "cli/image_verbs.h"
 
 #include <fmt/format.h>
@@ -39,20 +40,23 @@ void print(const ImageStatus &status)
 {
     fmt::print("image    {:<16} {:<8}", status.image.name, to_string(status.state));
     if (status.state != ImageState::damaged)
-        fmt::print(" Linux {}, {} modules, {:.1f} MB", status.image.kernel_release, status.image.modules.size(),
+        fmt::print(" Linux {}, {} modules, {:.1f} MB", status.image.kernel_release,
+                   status.image.modules.size(),
                    megabytes(status.image.kernel_bytes + status.image.initrd_bytes));
     fmt::print("{}\n", status.reason.empty() ? "" : " (" + status.reason + ")");
 }
 
 void print(const TemplateStatus &status)
 {
-    fmt::print("template {:<16} {:<8}", status.key.substr(0, 12), status.stale_reason.empty() ? "fresh" : "stale");
+    fmt::print("template {:<16} {:<8}", status.key.substr(0, 12),
+               status.stale_reason.empty() ? "fresh" : "stale");
     if (status.known) {
         const guest::GuestConfig &config = status.known->config;
-        fmt::print(" {}, {}, {} clock, {} CPU, {} PM", config.image, status.known->backend, to_string(config.clock),
-                   config.cpus, config.pm.size());
+        fmt::print(" {}, {}, {} clock, {} CPU, {} PM", config.image, status.known->backend,
+                   to_string(config.clock), config.cpus, config.pm.size());
         if (!config.pm.empty())
-            fmt::print(" of {} ({})", guest::format_size(config.pm[0].size), to_string(config.pm[0].attach));
+            fmt::print(" of {} ({})", guest::format_size(config.pm[0].size),
+                       to_string(config.pm[0].attach));
     }
     fmt::print(", {:.1f} MB{}\n", megabytes(status.bytes),
                status.stale_reason.empty() ? "" : " (" + status.stale_reason + ")");
@@ -63,7 +67,8 @@ void list(const Context &context)
     const std::vector<ImageStatus> images = ImageStore(cache_directory()).list();
     const std::vector<TemplateStatus> templates = TemplateStore::list(cache_directory());
     if (context.settings.json) {
-        nlohmann::json document = {{"images", nlohmann::json::array()}, {"templates", nlohmann::json::array()}};
+        nlohmann::json document = {{"images", nlohmann::json::array()},
+                                   {"templates", nlohmann::json::array()}};
         for (const ImageStatus &status : images) {
             nlohmann::json entry = image_to_json(status.image);
             entry["state"] = to_string(status.state);
@@ -96,11 +101,12 @@ void prune(const Context &context)
 
 void add_image_list(CLI::App &image, Context &context)
 {
-    image.add_subcommand("list", "Images and templates in the cache, and whether they are up to date")
+    image
+        .add_subcommand("list",
+                        "Images and templates in the cache, and whether they are up to date")
         ->callback([&context] { list(context); });
-    image.add_subcommand("prune", "Remove templates that would never be used again")->callback([&context] {
-        prune(context);
-    });
+    image.add_subcommand("prune", "Remove templates that would never be used again")
+        ->callback([&context] { prune(context); });
 }
 
 } // namespace fencepost::cli

@@ -56,7 +56,8 @@ void run_try(Context &context, const TryOptions &options)
     run_trial(
         store, cache, request, [&](const std::string &line) { progress(context, line); },
         [&](const TrialStep &step) {
-            steps.push_back({{"name", step.name}, {"detail", step.detail}, {"seconds", step.seconds}});
+            steps.push_back(
+                {{"name", step.name}, {"detail", step.detail}, {"seconds", step.seconds}});
             if (context.settings.json)
                 return;
             std::printf("%-9s %7.3f s  %s\n", step.name.c_str(), step.seconds, step.detail.c_str());
@@ -74,22 +75,30 @@ void add_image_try(CLI::App &image, Context &context)
         "try", "Restores a guest, formats and mounts its PM with DAX, writes and reads a file");
     auto options = std::make_shared<TryOptions>();
     verb->add_option("--name", options->request.config.image, "Which image")->capture_default_str();
-    verb->add_option("--fs", options->request.file_system, "File system: ext4 or xfs")->capture_default_str();
-    verb->add_option("--pm-size", options->pm_size, "Size of each PM device, 16M to 1G")->capture_default_str();
-    verb->add_option("--pm-devices", options->pm_devices, "How many PM devices, 1 to 4")->capture_default_str();
-    verb->add_option("--attach", options->attach, "How PM is attached; e820 for kernels without NFIT")
+    verb->add_option("--fs", options->request.file_system, "File system: ext4 or xfs")
+        ->capture_default_str();
+    verb->add_option("--pm-size", options->pm_size, "Size of each PM device, 16M to 1G")
+        ->capture_default_str();
+    verb->add_option("--pm-devices", options->pm_devices, "How many PM devices, 1 to 4")
+        ->capture_default_str();
+    verb->add_option("--attach", options->attach,
+                     "How PM is attached; e820 for kernels without NFIT")
         ->check(CLI::IsMember({"nvdimm", "e820"}))
         ->capture_default_str();
     verb->add_option("--ram", options->ram, "The guest's RAM")->capture_default_str();
-    verb->add_option("--cpus", options->request.config.cpus, "The guest's CPUs")->capture_default_str();
-    verb->add_option("--clock", options->clock, "Guest time: the host's, or instructions counted (as for recording)")
+    verb->add_option("--cpus", options->request.config.cpus, "The guest's CPUs")
+        ->capture_default_str();
+    verb->add_option("--clock", options->clock,
+                     "Guest time: the host's, or instructions counted (as for recording)")
         ->check(CLI::IsMember({"host", "icount"}))
         ->capture_default_str();
     verb->add_option("--format-in", options->format_in, "Where mkfs runs")
         ->check(CLI::IsMember({"host", "guest"}))
         ->capture_default_str();
-    verb->add_option("--backend", options->backend, "process, libvirt, or libvirt:URI")->capture_default_str();
-    verb->add_option("--kernel-arguments", options->request.config.kernel_arguments, "Appended to the kernel's command line");
+    verb->add_option("--backend", options->backend, "process, libvirt, or libvirt:URI")
+        ->capture_default_str();
+    verb->add_option("--kernel-arguments", options->request.config.kernel_arguments,
+                     "Appended to the kernel's command line");
     verb->add_flag("--dry-run", options->dry_run, "Print the QEMU command and do nothing");
     verb->callback([&context, options] { run_try(context, *options); });
 }

@@ -229,7 +229,8 @@ void print_text(const Summary &summary, bool interrupted)
         line("recording", "interrupted: its recorder ended in the middle; what is here is valid");
     else
         line("recording", "{}{}", name_of(recording.state),
-             recording.outcome.empty() ? "" : fmt::format(": {}", terminal_text(recording.outcome)));
+             recording.outcome.empty() ? ""
+                                       : fmt::format(": {}", terminal_text(recording.outcome)));
     line("completeness", "{}", completeness(summary));
     for (const auto &row : summary.meta) {
         const auto lines = std::ranges::count(row.second, '\n');

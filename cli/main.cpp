@@ -46,19 +46,22 @@ void set_up_log(const Settings &settings)
 
 int run(int argc, char **argv)
 {
-    CLI::App app("Finds crash-consistency bugs in persistent memory software: records a whole guest "
-                 "machine and replays its power failures.",
-                 "fencepost");
+    CLI::App app(
+        "Finds crash-consistency bugs in persistent memory software: records a whole guest "
+        "machine and replays its power failures.",
+        "fencepost");
     Context context;
     app.require_subcommand(1);
     app.fallthrough();
     app.set_version_flag("--version", "fencepost " FENCEPOST_VERSION);
     app.add_flag("--json", context.settings.json, "Print one JSON document on stdout");
     app.add_flag_function(
-        "-v,--verbose", [&](std::int64_t times) { context.settings.verbose += static_cast<int>(times); },
+        "-v,--verbose",
+        [&](std::int64_t times) { context.settings.verbose += static_cast<int>(times); },
         "Say more on stderr; twice: still more");
     app.add_flag_function(
-        "-q,--quiet", [&](std::int64_t times) { context.settings.verbose -= static_cast<int>(times); },
+        "-q,--quiet",
+        [&](std::int64_t times) { context.settings.verbose -= static_cast<int>(times); },
         "Say less on stderr");
     app.parse_complete_callback([&] { set_up_log(context.settings); });
     add_analyze(app, context);
@@ -84,8 +87,8 @@ int run(int argc, char **argv)
     return context.exit_code;
 }
 
-// The end when the result cannot be written. Where whoever read it has enough of it, that is the end of any
-// program in a pipe.
+// The end when the result cannot be written. Where whoever read it has enough of it, that is the
+// end of any program in a pipe.
 int output_lost()
 {
     pollfd output = {STDOUT_FILENO, 0, 0};

@@ -22,8 +22,10 @@ void print_warnings(const record::RunFiles &files)
 nlohmann::json warnings_json(const record::RunFiles &files)
 {
     nlohmann::json list = nlohmann::json::array();
-    for (const trace::DataQuality &warning : record::reach_warnings(trace::TraceReader(files.trace())))
-        list.push_back({{"name", warning.name}, {"value", warning.value}, {"meaning", warning.meaning}});
+    for (const trace::DataQuality &warning :
+         record::reach_warnings(trace::TraceReader(files.trace())))
+        list.push_back(
+            {{"name", warning.name}, {"value", warning.value}, {"meaning", warning.meaning}});
     return list;
 }
 

@@ -37,10 +37,12 @@ public:
         if (quiet_)
             return;
         if (isatty(2)) {
-            std::fprintf(stderr, "\rrecording: %llu events", static_cast<unsigned long long>(events));
+            std::fprintf(stderr, "\rrecording: %llu events",
+                         static_cast<unsigned long long>(events));
             shown_ = true;
         } else if (since_line_.seconds() >= 5) {
-            std::fprintf(stderr, "recording: %llu events\n", static_cast<unsigned long long>(events));
+            std::fprintf(stderr, "recording: %llu events\n",
+                         static_cast<unsigned long long>(events));
             since_line_ = {};
         }
     }
@@ -74,7 +76,8 @@ Recorder make_recorder(const Context &context, EventCounter *counter)
     progress_to.line = [&context](const std::string &line) { progress(context, line); };
     if (counter != nullptr)
         progress_to.events = [counter](std::uint64_t events) { counter->show(events); };
-    return Recorder(cache_directory(), built_part("qemu-plugin", "fencepost-tracer.so"), progress_to);
+    return Recorder(cache_directory(), built_part("qemu-plugin", "fencepost-tracer.so"),
+                    progress_to);
 }
 
 } // namespace
@@ -83,20 +86,23 @@ void print_recording(const RunFiles &files, const RecordResult &result)
 {
     std::printf("workload   %s\n", result.outcome.c_str());
     std::printf("events     %llu, %llu of them stores, in %.2f s of guest time\n",
-                static_cast<unsigned long long>(result.event_count), static_cast<unsigned long long>(result.stores),
+                static_cast<unsigned long long>(result.event_count),
+                static_cast<unsigned long long>(result.stores),
                 static_cast<double>(result.guest_usec) / 1e6);
     if (result.complete())
         std::printf("complete   initial image + stores == PM at the end, byte for byte\n");
     else
         std::printf("INCOMPLETE %llu lines of PM are not what the stores left there\n",
                     static_cast<unsigned long long>(result.differing_lines));
-    std::printf("took       %.2f s to set up, %.2f s to record\n", result.setup_seconds, result.record_seconds);
+    std::printf("took       %.2f s to set up, %.2f s to record\n", result.setup_seconds,
+                result.record_seconds);
     std::printf("run        %s\n", files.directory.c_str());
 }
 
 Spec load_spec_of(const RecordArguments &options)
 {
-    Spec spec = load_spec(options.spec, options.anywhere ? FilesFrom::anywhere : FilesFrom::spec_directory);
+    Spec spec =
+        load_spec(options.spec, options.anywhere ? FilesFrom::anywhere : FilesFrom::spec_directory);
     check_rule_files(spec.analyze);
     return spec;
 }
@@ -123,8 +129,8 @@ RecordResult record_workload(const Context &context, const RecordArguments &opti
     }
     const RunFiles &files = run->files();
     save_inputs(files, inputs);
-    RecordResult result =
-        recorder.record(inputs, files.trace(), [&](std::size_t device) { return files.final_pm(device); });
+    RecordResult result = recorder.record(
+        inputs, files.trace(), [&](std::size_t device) { return files.final_pm(device); });
     counter.reset();
     const guest::Template source = recorder.template_of(inputs);
     save_results(files, inputs, result, source);
@@ -138,7 +144,8 @@ RecordResult record_workload(const Context &context, const RecordArguments &opti
         const trace::TraceReader reader(files.trace());
         for (const trace::LineDifference &difference : result.differences)
             progress(context, describe(difference, reader));
-        fail(ErrorKind::trace, "the recording is not complete: {} lines differ", result.differing_lines);
+        fail(ErrorKind::trace, "the recording is not complete: {} lines differ",
+             result.differing_lines);
     }
     return result;
 }
@@ -147,14 +154,17 @@ void add_record_arguments(CLI::App &verb, RecordArguments &arguments)
 {
     verb.add_option("SPEC", arguments.spec, "What to record (docs/reference/spec.md)")->required();
     verb.add_option("-o,--output", arguments.run, "The run directory to make")->required();
-    verb.add_flag("--no-stacks", arguments.no_stacks, "Do not record the call stack of every event");
+    verb.add_flag("--no-stacks", arguments.no_stacks,
+                  "Do not record the call stack of every event");
     verb.add_flag("--force", arguments.force, "Replace a finished recording in the run directory");
-    verb.add_flag("--files-from-anywhere", arguments.anywhere, "The spec may name files outside of its directory");
+    verb.add_flag("--files-from-anywhere", arguments.anywhere,
+                  "The spec may name files outside of its directory");
 }
 
 void add_record(CLI::App &app, Context &context)
 {
-    CLI::App *verb = app.add_subcommand("record", "Records a workload in a guest: every store, flush and fence on PM");
+    CLI::App *verb = app.add_subcommand(
+        "record", "Records a workload in a guest: every store, flush and fence on PM");
     auto options = std::make_shared<RecordArguments>();
     add_record_arguments(*verb, *options);
     verb->add_flag("--dry-run", options->dry_run, "Print the QEMU command and record nothing");

@@ -30,7 +30,8 @@ record::RecordResult record_workload(const Context &context, const RecordArgumen
 void print_recording(const record::RunFiles &files, const record::RecordResult &result);
 
 // Records again `times` times; 0: only looks.
-record::VerifyReport verify_run(const Context &context, const record::RunFiles &files, unsigned times);
+record::VerifyReport verify_run(const Context &context, const record::RunFiles &files,
+                                unsigned times);
 void print_verification(const record::VerifyReport &report);
 nlohmann::json verification_json(const record::VerifyReport &report);
 // An Error(trace) or Error(guest) that says why not.

@@ -60,9 +60,11 @@ bool goes_on(const Context &context, const RunOptions &options)
     const FileLock lock = record::lock_run(files);
     record::check_folders(files);
     trace::roll_back(files.trace()); // of a process that was killed while it gave names to code
-    if (recorded_image(files) != images::ImageStore(cache_directory()).open(now.config.image).digest)
+    if (recorded_image(files) !=
+        images::ImageStore(cache_directory()).open(now.config.image).digest)
         fail(ErrorKind::usage,
-             "{} was recorded with another guest image: a kernel, module or the agent in {} has changed; --force "
+             "{} was recorded with another guest image: a kernel, module or the agent in {} has "
+             "changed; --force "
              "records it again",
              files.directory.string(), now.config.image);
     // Verdicts first: whenever this is cut off, those that are there go with the inputs.

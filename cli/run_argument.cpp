@@ -23,7 +23,8 @@ bool was_interrupted(const trace::TraceReader &reader)
 void fail_interrupted(const trace::TraceReader &reader)
 {
     fail(ErrorKind::trace,
-         "the recording of {} was interrupted after {} event{}, and nobody goes on with it; record it again",
+         "the recording of {} was interrupted after {} event{}, and nobody goes on with it; record "
+         "it again",
          reader.path().string(), reader.event_count(), reader.event_count() == 1 ? "" : "s");
 }
 

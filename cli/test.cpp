@@ -244,13 +244,14 @@ test::TestReport run_test(const Context &context, const record::RunFiles &files,
     const auto promise = judge->promise();
     const bool atomic_writes = promise && promise->promise.bytes == run::BytePromise::atomic;
     if (!arguments.strategy_given && judge->one_tree_after_return())
-        options.walk.strategies =
-            states::parse_strategies(atomic_writes ? kDefaultAtomicStrategy : kDefaultExactStrategy);
+        options.walk.strategies = states::parse_strategies(atomic_writes ? kDefaultAtomicStrategy
+                                                                         : kDefaultExactStrategy);
     options.walk.tearing = atomic_writes ? states::Tearing::all : states::Tearing::sampled;
     const test::TestGuest guest(cache, arguments.backend, inputs.config,
                                 parse_accelerator(arguments.accelerator), say);
-    options.producers = test::producers_of(cache, guest.source().config.image, files, inputs,
-                                           arguments.oracles.empty() ? inputs.test.oracles : arguments.oracles);
+    options.producers =
+        test::producers_of(cache, guest.source().config.image, files, inputs,
+                           arguments.oracles.empty() ? inputs.test.oracles : arguments.oracles);
     options.say = say;
     ProgressLine line(context);
     return test::test_run(files, guest, *judge, options,
@@ -372,8 +373,9 @@ void print_report(const test::TestReport &report, const record::RunFiles &files)
     fmt::print("states     {} of {} events, {} of images with a verdict already\n",
                report.walk.generated, report.walk.events, report.known);
     if (report.walk.incidental_fences != 0)
-        fmt::print("incidental {} fences do not count: they are there for speculation or other CPUs\n",
-                   report.walk.incidental_fences);
+        fmt::print(
+            "incidental {} fences do not count: they are there for speculation or other CPUs\n",
+            report.walk.incidental_fences);
     fmt::print("confirmed  {} in fresh guests, {} disagreed\n", report.confirmed,
                report.disagreements);
     if (report.workers.lost_guests != 0)
@@ -386,8 +388,8 @@ void print_report(const test::TestReport &report, const record::RunFiles &files)
     fmt::print("in all     {} states: {}\n", report.states, counted(report.all_verdicts));
     print_promise(report);
     for (const auto &[reason, images] : report.infra_reasons)
-        fmt::print("infra      {} image{} could not be judged: {}\n", images, images == 1 ? "" : "s",
-                   terminal_text(reason));
+        fmt::print("infra      {} image{} could not be judged: {}\n", images,
+                   images == 1 ? "" : "s", terminal_text(reason));
     fmt::print("findings   {}\n", report.findings.size());
     for (const test::Finding &finding : report.findings) {
         fmt::print("  {} {} {}: {} ({})\n", finding.id, finding.severity, finding.verdict,

@@ -86,8 +86,8 @@ std::string in_plain_words(const std::string &message)
             return match.format(sentence);
     static const std::regex kNoMember(R"((\S+): ([^]*) not in \{(.*)\})");
     if (std::smatch match; std::regex_match(message, match, kNoMember))
-        return fmt::format("{} is {}, not '{}'", match.str(1), listed(CLI::detail::split(match.str(3), ','), "or"),
-                           match.str(2));
+        return fmt::format("{} is {}, not '{}'", match.str(1),
+                           listed(CLI::detail::split(match.str(3), ','), "or"), match.str(2));
     return message;
 }
 

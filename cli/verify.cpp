@@ -31,9 +31,11 @@ void run_verify(Context &context, const VerifyOptions &options)
 
 void print_verification(const VerifyReport &report)
 {
-    std::printf("recording      %s, %llu events%s%s\n", std::string(trace::name_of(report.recording.state)).c_str(),
+    std::printf("recording      %s, %llu events%s%s\n",
+                std::string(trace::name_of(report.recording.state)).c_str(),
                 static_cast<unsigned long long>(report.recording.event_count),
-                report.recording.outcome.empty() ? "" : "; workload ", report.recording.outcome.c_str());
+                report.recording.outcome.empty() ? "" : "; workload ",
+                report.recording.outcome.c_str());
     std::printf("completeness   %s\n", to_string(report.completeness));
     if (report.differing_lines != 0)
         std::printf("               %llu lines differ, the first of them:\n",
@@ -49,11 +51,13 @@ void print_verification(const VerifyReport &report)
             std::printf("               %s\n", repetition.first_difference.c_str());
     }
     if (!report.repetitions.empty())
-        std::printf("determinism    %zu of %zu recordings are identical\n", identical, report.repetitions.size());
+        std::printf("determinism    %zu of %zu recordings are identical\n", identical,
+                    report.repetitions.size());
     for (const trace::DataQuality &counter : report.counters)
         if (counter.value != 0)
-            std::printf("%-14s %s = %lld: %s\n", std::string(trace::name_of(counter.severity)).c_str(),
-                        counter.name.c_str(), static_cast<long long>(counter.value), counter.meaning.c_str());
+            std::printf("%-14s %s = %lld: %s\n",
+                        std::string(trace::name_of(counter.severity)).c_str(), counter.name.c_str(),
+                        static_cast<long long>(counter.value), counter.meaning.c_str());
 }
 
 nlohmann::json verification_json(const VerifyReport &report)
@@ -91,14 +95,16 @@ VerifyReport verify_run(const Context &context, const RunFiles &files, unsigned 
     VerifyReport report = verify_trace(files);
     // Where the host's clock struck is another event each time.
     if (times > 0 && report.recording.outcome.starts_with(to_string(WorkloadEnd::hung))) {
-        progress(context, "not recorded again: the guest was stopped by the host's time limit, at another event each time; "
+        progress(context, "not recorded again: the guest was stopped by the host's time limit, at "
+                          "another event each time; "
                           "if the workload only needs longer, raise workload.host_time_limit");
         return report;
     }
     if (times > 0 && report.recording.state == trace::RecordingState::complete) {
         RecordProgress progress_to;
         progress_to.line = [&](const std::string &line) { progress(context, line); };
-        Recorder recorder(cache_directory(), built_part("qemu-plugin", "fencepost-tracer.so"), progress_to);
+        Recorder recorder(cache_directory(), built_part("qemu-plugin", "fencepost-tracer.so"),
+                          progress_to);
         verify_repeats(files, recorder, cache_directory(), times, report);
     }
     return report;
@@ -112,7 +118,8 @@ void require_good(const VerifyReport &report)
     if (report.completeness != Completeness::complete || !report.counters_good())
         fail(ErrorKind::trace, "the recording is not to be trusted");
     if (!report.deterministic() && !report.changed.empty())
-        fail(ErrorKind::guest, "the recording does not repeat, but this is not the machine that made it: {}",
+        fail(ErrorKind::guest,
+             "the recording does not repeat, but this is not the machine that made it: {}",
              report.changed.front());
     if (!report.deterministic())
         fail(ErrorKind::trace, "the recording does not repeat");
@@ -120,7 +127,8 @@ void require_good(const VerifyReport &report)
 
 void add_verify(CLI::App &app, Context &context)
 {
-    CLI::App *verb = app.add_subcommand("verify", "Says whether a run is complete, and whether recording it again gives the same");
+    CLI::App *verb = app.add_subcommand(
+        "verify", "Says whether a run is complete, and whether recording it again gives the same");
     auto options = std::make_shared<VerifyOptions>();
     verb->add_option("RUN", options->run, "A run directory, or the trace.db in it")->required();
     verb->add_option("--times", options->times, "How often to record again; 0: only look")

@@ -23,7 +23,8 @@ AbsentFlushes::Page AbsentFlushes::page_of(std::uint64_t address_space, std::uin
     return {address_space, address / kPageBytes};
 }
 
-void AbsentFlushes::remember(std::uint64_t address_space, std::uint64_t address, const trace::Event &event)
+void AbsentFlushes::remember(std::uint64_t address_space, std::uint64_t address,
+                             const trace::Event &event)
 {
     if (waiting_ >= kMostWaiting) {
         ++counts_.unresolved;
@@ -34,7 +35,8 @@ void AbsentFlushes::remember(std::uint64_t address_space, std::uint64_t address,
     ++waiting_;
     // A later flush of the line covers what the earlier one did.
     for (Waiting &earlier : page)
-        if (earlier.offset / trace::kLineBytes == offset / trace::kLineBytes && earlier.event.vcpu == event.vcpu) {
+        if (earlier.offset / trace::kLineBytes == offset / trace::kLineBytes &&
+            earlier.event.vcpu == event.vcpu) {
             earlier = {offset, ++time_, earlier.flushes + 1, event};
             return;
         }
@@ -59,7 +61,8 @@ void AbsentFlushes::fence(unsigned vcpu)
     fenced_[vcpu] = ++time_;
 }
 
-std::vector<trace::Event> AbsentFlushes::appear(std::uint64_t address_space, std::uint64_t address, std::uint64_t frame)
+std::vector<trace::Event> AbsentFlushes::appear(std::uint64_t address_space, std::uint64_t address,
+                                                std::uint64_t frame)
 {
     std::vector<trace::Event> events;
     const auto found = pages_.find(page_of(address_space, address));

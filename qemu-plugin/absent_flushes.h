@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Flushes of pages that are not mapped yet. Hardware maps the page first (a page fault) and then flushes; TCG
-// executes a flush as nothing, so nobody knows yet which line it is. It is remembered until the page appears.
+// Flushes of pages that are not mapped yet. Hardware maps the page first (a page fault) and then
+// flushes; TCG executes a flush as nothing, so nobody knows yet which line it is. It is remembered
+// until the page appears.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +13,9 @@
 namespace fencepost::tracer {
 
 struct AbsentFlushCounts {
-    std::uint64_t resolved = 0;   // became an event when the page appeared
-    std::uint64_t overtaken = 0;  // the line was stored to in the meantime: a flush now would cover too much
+    std::uint64_t resolved = 0; // became an event when the page appeared
+    std::uint64_t overtaken =
+        0; // the line was stored to in the meantime: a flush now would cover too much
     std::uint64_t unresolved = 0; // the page never appeared, or is not PM
 };
 
@@ -28,10 +30,11 @@ public:
     // A fence that completes flushes whatever rule counts, while !empty().
     void fence(unsigned vcpu);
 
-    // The page of `address` is there now, at `frame` in PM. Gives the flushes of it, to be recorded at this
-    // point: nothing has been stored to their lines since, so they cover what they covered then. One that a
-    // fence has completed since is a clflush, which needs no further fence.
-    std::vector<trace::Event> appear(std::uint64_t address_space, std::uint64_t address, std::uint64_t frame);
+    // The page of `address` is there now, at `frame` in PM. Gives the flushes of it, to be recorded
+    // at this point: nothing has been stored to their lines since, so they cover what they covered
+    // then. One that a fence has completed since is a clflush, which needs no further fence.
+    std::vector<trace::Event> appear(std::uint64_t address_space, std::uint64_t address,
+                                     std::uint64_t frame);
     // The same, and the page is not PM.
     void appear_volatile(std::uint64_t address_space, std::uint64_t address);
     // What the address space maps may be another thing from here on.
@@ -62,8 +65,9 @@ private:
     std::unordered_map<Page, std::vector<Waiting>, PageHash> pages_;
     std::size_t waiting_ = 0; // flushes in all pages
     std::uint64_t time_ = 0;
-    std::unordered_map<std::uint64_t, std::uint64_t> stored_; // line -> when, since the oldest that waits
-    std::unordered_map<unsigned, std::uint64_t> fenced_;      // vCPU -> when last
+    std::unordered_map<std::uint64_t, std::uint64_t>
+        stored_; // line -> when, since the oldest that waits
+    std::unordered_map<unsigned, std::uint64_t> fenced_; // vCPU -> when last
     AbsentFlushCounts counts_;
 };
 

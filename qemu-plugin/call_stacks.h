@@ -18,9 +18,9 @@ struct UserThread {
     bool operator==(const UserThread &) const = default;
 };
 
-// A call is known by its slot, the address that its return address is pushed to. Stacks grow down, so
-// a call or return at a slot says that everything at and below that slot is over: calls that never
-// return (longjmp, a killed task) do no harm.
+// A call is known by its slot, the address that its return address is pushed to. Stacks grow down,
+// so a call or return at a slot says that everything at and below that slot is over: calls that
+// never return (longjmp, a killed task) do no harm.
 class CallStacks {
 public:
     explicit CallStacks(EventQueue &queue) : queue_(queue) {}
@@ -31,14 +31,14 @@ public:
         trace::StackId node = 0; // the stack up to here; 0 = not numbered yet
     };
     struct Shadow {
-        std::vector<Call> calls;  // outermost first
-        trace::StackId base = 0;  // what they continue: the user's stack below a system call
+        std::vector<Call> calls; // outermost first
+        trace::StackId base = 0; // what they continue: the user's stack below a system call
     };
     // Where one vCPU is.
     struct Cursor {
         Shadow *kernel = nullptr;
-        std::uint64_t kernel_stack = 0;   // which one
-        trace::StackId system_call = 0;   // entered, and no call made yet
+        std::uint64_t kernel_stack = 0; // which one
+        trace::StackId system_call = 0; // entered, and no call made yet
         Shadow *user = nullptr;
         UserThread thread;
     };

@@ -10,7 +10,7 @@ namespace fencepost::tracer {
 namespace {
 
 constexpr std::uint64_t kPageMask = kPageBytes - 1;
-constexpr std::uint64_t kWidestAccess = 16; // that QEMU makes in one piece
+constexpr std::uint64_t kWidestAccess = 16;                 // that QEMU makes in one piece
 constexpr std::uint64_t kTableBase = 0x000f'ffff'ffff'f000; // of cr3
 
 std::uint64_t masked(std::uint64_t value, unsigned size)
@@ -53,7 +53,8 @@ std::uint64_t Tracer::find_frame(Vcpu &cpu, qemu_plugin_meminfo_t info, std::uin
         return walk_to_frame(cpu, address);
     const std::uint64_t physical = qemu_plugin_hwaddr_phys_addr(known);
     physical_.learn(address, physical);
-    const std::uint64_t frame = is_pm(physical) ? physical & ~kPageMask : TranslationCache::kVolatile;
+    const std::uint64_t frame =
+        is_pm(physical) ? physical & ~kPageMask : TranslationCache::kVolatile;
     cpu.translations.insert(address, frame);
     if (!absent_.empty()) [[unlikely]]
         resolve_absent(cpu, address, frame);
@@ -86,7 +87,8 @@ std::uint64_t Tracer::walk_to_frame(Vcpu &cpu, std::uint64_t address)
         return TranslationCache::kUnknown;
     if (!found->present)
         return TranslationCache::kAbsent;
-    const std::uint64_t frame = is_pm(found->physical) ? found->physical & ~kPageMask : TranslationCache::kVolatile;
+    const std::uint64_t frame =
+        is_pm(found->physical) ? found->physical & ~kPageMask : TranslationCache::kVolatile;
     // A page that cannot be written may become another one when it is, without a word to the TLB.
     if (found->writable)
         cpu.translations.insert(address, frame);
@@ -130,18 +132,20 @@ void Tracer::push(const trace::Event &event)
         queue_.hand_over();
 }
 
-void Tracer::store(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address, CodePoint &code)
+void Tracer::store(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address,
+                   CodePoint &code)
 {
     const std::uint64_t frame = frame_of(*vcpus_[vcpu], info, address);
     // The page after a volatile one may be PM.
-    if (frame == TranslationCache::kVolatile && (address & kPageMask) <= kPageBytes - kWidestAccess) [[likely]]
+    if (frame == TranslationCache::kVolatile && (address & kPageMask) <= kPageBytes - kWidestAccess)
+        [[likely]]
         return;
     if (recording_ || workload_ended_)
         record_store(vcpu, info, address, frame, code);
 }
 
-void Tracer::record_store(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address, std::uint64_t frame,
-                          CodePoint &code)
+void Tracer::record_store(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address,
+                          std::uint64_t frame, CodePoint &code)
 {
     const std::uint64_t offset = address & kPageMask;
     const unsigned size = 1u << qemu_plugin_mem_size_shift(info);
@@ -165,7 +169,8 @@ void Tracer::record_store(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64
     push(event);
 }
 
-void Tracer::keep_store(unsigned vcpu, CodePoint &code, std::uint64_t physical, unsigned size, const void *bytes)
+void Tracer::keep_store(unsigned vcpu, CodePoint &code, std::uint64_t physical, unsigned size,
+                        const void *bytes)
 {
     if (!recording_) [[unlikely]] {
         late_.put(physical, bytes, size);
@@ -183,7 +188,8 @@ void Tracer::keep_store(unsigned vcpu, CodePoint &code, std::uint64_t physical, 
 }
 
 // Two pages are two places in physical memory, so it becomes two stores.
-void Tracer::record_split_store(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address, CodePoint &code)
+void Tracer::record_split_store(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address,
+                                CodePoint &code)
 {
     const unsigned size = 1u << qemu_plugin_mem_size_shift(info);
     const qemu_plugin_mem_value value = stored_value(info, size, code);
@@ -204,7 +210,8 @@ void Tracer::record_split_store(unsigned vcpu, qemu_plugin_meminfo_t info, std::
 
 // Flushes that precede a locked instruction complete before it writes (SDM volume 2, CLWB and
 // CLFLUSHOPT: ordered with respect to locked read-modify-writes), so its fence comes first.
-void Tracer::locked_store(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address, CodePoint &code)
+void Tracer::locked_store(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address,
+                          CodePoint &code)
 {
     if (recording_)
         record_fence(vcpu, code, *code.what.fence);
@@ -218,7 +225,8 @@ void Tracer::load(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t addre
     const unsigned size = 1u << qemu_plugin_mem_size_shift(info);
     for (std::uint64_t done = 0; done < size;) {
         const std::uint64_t part = address + done;
-        const std::uint64_t count = std::min<std::uint64_t>(size - done, kPageBytes - (part & kPageMask));
+        const std::uint64_t count =
+            std::min<std::uint64_t>(size - done, kPageBytes - (part & kPageMask));
         done += count;
         // Not the cache: it holds translations for stores, and a page for reading may be another.
         const qemu_plugin_hwaddr *known = qemu_plugin_get_hwaddr(info, part);
@@ -246,7 +254,8 @@ void Tracer::flush(unsigned vcpu, CodePoint &code)
         push(event);
         return;
     }
-    const std::optional<std::uint64_t> operand = guest_.address_of(code.what.operand, code.next_pc());
+    const std::optional<std::uint64_t> operand =
+        guest_.address_of(code.what.operand, code.next_pc());
     if (!operand) {
         ++quality_.untranslated_flushes;
         return;
@@ -255,7 +264,8 @@ void Tracer::flush(unsigned vcpu, CodePoint &code)
     std::uint64_t frame = cpu.translations.find(address);
     if (frame == TranslationCache::kUnknown) {
         frame = walk_to_frame(cpu, address);
-        if (!absent_.empty() && (frame == TranslationCache::kVolatile || frame < TranslationCache::kUnknown))
+        if (!absent_.empty() &&
+            (frame == TranslationCache::kVolatile || frame < TranslationCache::kUnknown))
             resolve_absent(cpu, address, frame);
     }
     if (frame == TranslationCache::kUnknown) {
@@ -278,7 +288,8 @@ void Tracer::fence(unsigned vcpu, CodePoint &code)
 
 void Tracer::record_fence(unsigned vcpu, CodePoint &code, trace::FenceKind kind)
 {
-    if (!absent_.empty() && (kind == trace::FenceKind::sfence || kind == trace::FenceKind::mfence)) [[unlikely]]
+    if (!absent_.empty() && (kind == trace::FenceKind::sfence || kind == trace::FenceKind::mfence))
+        [[unlikely]]
         absent_.fence(vcpu);
     trace::Event event = new_event(vcpu, code);
     event.kind = trace::EventKind::fence;

@@ -37,7 +37,8 @@ std::size_t CodeMap::KeyHash::operator()(const Key &key) const
     return XXH3_64bits_withSeed(key.bytes.data(), key.bytes.size(), key.pc);
 }
 
-CodePoint &CodeMap::at(std::uint64_t pc, std::span<const std::uint8_t> bytes, const Instruction &what)
+CodePoint &CodeMap::at(std::uint64_t pc, std::span<const std::uint8_t> bytes,
+                       const Instruction &what)
 {
     Key key = {pc, {}};
     std::copy(bytes.begin(), bytes.end(), key.bytes.begin());

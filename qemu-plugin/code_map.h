@@ -37,8 +37,8 @@ struct CodePoint {
 
 class CodeMap {
 public:
-    // The same address and bytes are the same code point, however often they are translated. `what` is
-    // what decode() makes of the bytes.
+    // The same address and bytes are the same code point, however often they are translated. `what`
+    // is what decode() makes of the bytes.
     CodePoint &at(std::uint64_t pc, std::span<const std::uint8_t> bytes, const Instruction &what);
 
 private:
@@ -54,7 +54,8 @@ private:
     std::deque<CodePoint> points_;
 };
 
-// Numbers sites in the order of their first events, which does not depend on what QEMU translated when.
+// Numbers sites in the order of their first events, which does not depend on what QEMU translated
+// when.
 class Sites {
 public:
     explicit Sites(EventQueue &queue) : queue_(queue) {}
@@ -65,7 +66,10 @@ public:
         return code.process == &process && code.site ? code.site : find(code, process);
     }
     void count_volatile_flush(trace::SiteId site) { ++volatile_flushes_[site]; }
-    const std::unordered_map<trace::SiteId, std::uint64_t> &volatile_flushes() const { return volatile_flushes_; }
+    const std::unordered_map<trace::SiteId, std::uint64_t> &volatile_flushes() const
+    {
+        return volatile_flushes_;
+    }
 
 private:
     struct Key {

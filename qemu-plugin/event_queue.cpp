@@ -2,8 +2,8 @@
 // See event_queue.h.
 #include "qemu-plugin/event_queue.h"
 
-#include <cstdio>
 #include <csignal>
+#include <cstdio>
 #include <exception>
 
 #include <unistd.h>
@@ -38,7 +38,8 @@ void Batch::clear()
     stacks.clear();
 }
 
-EventQueue::EventQueue(trace::TraceWriter writer) : writer_(std::move(writer)), current_(std::make_unique<Batch>())
+EventQueue::EventQueue(trace::TraceWriter writer)
+    : writer_(std::move(writer)), current_(std::make_unique<Batch>())
 {
     for (std::size_t i = 1; i < kBatches; ++i)
         empty_.push_back(std::make_unique<Batch>());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Events on their way to the trace file: filled by the thread that runs the vCPUs, written by another.
+// Events on their way to the trace file: filled by the thread that runs the vCPUs, written by
+// another.
 #pragma once
 
 #include <condition_variable>
@@ -25,8 +26,8 @@ struct Batch {
     std::vector<trace::Stack> stacks;
 };
 
-// All vCPUs run in one thread, so there is one sequence of batches and its order is memory order. When
-// the writer falls behind, the vCPUs wait for it: nothing is dropped.
+// All vCPUs run in one thread, so there is one sequence of batches and its order is memory order.
+// When the writer falls behind, the vCPUs wait for it: nothing is dropped.
 class EventQueue {
 public:
     explicit EventQueue(trace::TraceWriter writer);

@@ -22,7 +22,9 @@ namespace {
 // The length of the UTF-8 sequence at `at`; 0 if there is none (RFC 3629).
 std::size_t sequence_length(const std::string &bytes, std::size_t at)
 {
-    const auto byte = [&](std::size_t i) { return i < bytes.size() ? static_cast<unsigned char>(bytes[i]) : 0u; };
+    const auto byte = [&](std::size_t i) {
+        return i < bytes.size() ? static_cast<unsigned char>(bytes[i]) : 0u;
+    };
     const unsigned first = byte(at);
     if (first < 0x80)
         return first >= 0x20 || first == '\t' || first == '\n' ? 1 : 0;
@@ -35,7 +37,8 @@ std::size_t sequence_length(const std::string &bytes, std::size_t at)
             return 0;
     const unsigned second = byte(at + 1);
     const bool overlong = (first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90);
-    const bool not_a_character = (first == 0xed && second >= 0xa0) || (first == 0xf4 && second >= 0x90);
+    const bool not_a_character =
+        (first == 0xed && second >= 0xa0) || (first == 0xf4 && second >= 0x90);
     return overlong || not_a_character ? 0 : length;
 }
 

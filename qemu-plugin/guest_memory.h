@@ -20,8 +20,8 @@ public:
     std::optional<std::string> read_text(std::uint64_t address, std::size_t limit);
 };
 
-// The guest's bytes as text for whoever reads the trace: valid UTF-8 without control characters, each byte
-// that does not fit a question mark.
+// The guest's bytes as text for whoever reads the trace: valid UTF-8 without control characters,
+// each byte that does not fit a question mark.
 std::string as_text(std::string bytes);
 
 } // namespace fencepost::tracer

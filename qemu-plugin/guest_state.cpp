@@ -13,7 +13,7 @@ namespace {
 
 // QEMU's names, in the order of Register.
 constexpr std::array<const char *, kRegisters> kNames = {
-    "rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi",     "r8",      "r9",
+    "rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi",     "rdi",     "r8",  "r9",
     "r10", "r11", "r12", "r13", "r14", "r15", "fs_base", "gs_base", "cr3", "cr4"};
 
 constexpr std::uint64_t kFiveLevels = 1 << 12; // of cr4
@@ -43,7 +43,8 @@ std::uint64_t GuestState::read(Register name)
 {
     g_byte_array_set_size(bytes_, 0);
     qemu_plugin_read_register(handles_[name], bytes_);
-    // What it returns for a failure is -1 or false, by level; that there are no bytes is the same in all.
+    // What it returns for a failure is -1 or false, by level; that there are no bytes is the same
+    // in all.
     if (bytes_->len == 0) [[unlikely]] {
         ++failed_reads_;
         return 0;
@@ -60,7 +61,8 @@ std::optional<std::string> GuestState::read_bytes(std::uint64_t address, std::si
     return std::string(reinterpret_cast<const char *>(bytes_->data), length);
 }
 
-std::optional<std::uint64_t> GuestState::address_of(const MemoryOperand &operand, std::uint64_t next_pc)
+std::optional<std::uint64_t> GuestState::address_of(const MemoryOperand &operand,
+                                                    std::uint64_t next_pc)
 {
     const std::uint64_t failed_before = failed_reads_;
     std::uint64_t address = static_cast<std::uint64_t>(operand.displacement);

@@ -16,13 +16,32 @@ namespace fencepost::tracer {
 
 // General registers come first, by the number that encodings use.
 enum Register : std::uint8_t {
-    kRax, kRcx, kRdx, kRbx, kRsp, kRbp, kRsi, kRdi, kR8, kR9, kR10, kR11, kR12, kR13, kR14, kR15,
-    kFsBase, kGsBase, kCr3, kCr4, kRegisters
+    kRax,
+    kRcx,
+    kRdx,
+    kRbx,
+    kRsp,
+    kRbp,
+    kRsi,
+    kRdi,
+    kR8,
+    kR9,
+    kR10,
+    kR11,
+    kR12,
+    kR13,
+    kR14,
+    kR15,
+    kFsBase,
+    kGsBase,
+    kCr3,
+    kCr4,
+    kRegisters
 };
 
-// One for all vCPUs: every call is about the vCPU that runs the callback. Registers can be read, and are
-// current, only in callbacks that were registered as reading them, and when code is translated: elsewhere
-// QEMU before 10.1 gives stale ones, and later ones none.
+// One for all vCPUs: every call is about the vCPU that runs the callback. Registers can be read,
+// and are current, only in callbacks that were registered as reading them, and when code is
+// translated: elsewhere QEMU before 10.1 gives stale ones, and later ones none.
 class GuestState : public GuestMemory {
 public:
     // From a vCPU's first callback. Throws a guest error if a register is missing.

@@ -27,12 +27,13 @@ struct Decoded {
     }
 };
 
-bool decode_as(ZydisMachineMode mode, ZydisStackWidth width, std::span<const std::uint8_t> bytes, Decoded &out)
+bool decode_as(ZydisMachineMode mode, ZydisStackWidth width, std::span<const std::uint8_t> bytes,
+               Decoded &out)
 {
     ZydisDecoder decoder;
     ZydisDecoderInit(&decoder, mode, width);
-    return ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, bytes.data(), bytes.size(), &out.instruction,
-                                               out.operands.data())) &&
+    return ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, bytes.data(), bytes.size(),
+                                               &out.instruction, out.operands.data())) &&
            out.instruction.length == bytes.size();
 }
 
@@ -70,7 +71,8 @@ std::optional<NtStoreKind> nt_store_kind(ZydisMnemonic mnemonic)
     }
 }
 
-std::optional<FlushKind> flush_kind(const ZydisDecodedInstruction &instruction, std::span<const std::uint8_t> bytes)
+std::optional<FlushKind> flush_kind(const ZydisDecodedInstruction &instruction,
+                                    std::span<const std::uint8_t> bytes)
 {
     switch (instruction.mnemonic) {
     case ZYDIS_MNEMONIC_CLFLUSH:
@@ -81,7 +83,8 @@ std::optional<FlushKind> flush_kind(const ZydisDecodedInstruction &instruction, 
         return FlushKind::clwb;
     case ZYDIS_MNEMONIC_WBINVD:
         // The library does not know wbnoinvd: wbinvd with a prefix that older processors ignore.
-        return std::find(bytes.begin(), bytes.end(), 0xf3) != bytes.end() ? FlushKind::wbnoinvd : FlushKind::wbinvd;
+        return std::find(bytes.begin(), bytes.end(), 0xf3) != bytes.end() ? FlushKind::wbnoinvd
+                                                                          : FlushKind::wbinvd;
     default:
         return std::nullopt;
     }
@@ -89,7 +92,8 @@ std::optional<FlushKind> flush_kind(const ZydisDecodedInstruction &instruction, 
 
 bool is_register_in(const ZydisDecodedOperand &operand, ZydisRegisterClass wanted)
 {
-    return operand.type == ZYDIS_OPERAND_TYPE_REGISTER && ZydisRegisterGetClass(operand.reg.value) == wanted;
+    return operand.type == ZYDIS_OPERAND_TYPE_REGISTER &&
+           ZydisRegisterGetClass(operand.reg.value) == wanted;
 }
 
 std::optional<FenceKind> fence_kind(const Decoded &decoded)
@@ -123,7 +127,8 @@ std::optional<FenceKind> fence_kind(const Decoded &decoded)
         return FenceKind::other_serialising;
     case ZYDIS_MNEMONIC_MOV: {
         const ZydisDecodedOperand &target = decoded.operands[0];
-        const bool control = is_register_in(target, ZYDIS_REGCLASS_CONTROL) && target.reg.value != ZYDIS_REGISTER_CR8;
+        const bool control = is_register_in(target, ZYDIS_REGCLASS_CONTROL) &&
+                             target.reg.value != ZYDIS_REGISTER_CR8;
         if (control || is_register_in(target, ZYDIS_REGCLASS_DEBUG))
             return FenceKind::other_serialising;
         return std::nullopt;
@@ -182,7 +187,8 @@ std::uint8_t register_number(ZydisRegister reg)
     }
 }
 
-MemoryOperand operand_of(const ZydisDecodedInstruction &instruction, const ZydisDecodedOperandMem &memory)
+MemoryOperand operand_of(const ZydisDecodedInstruction &instruction,
+                         const ZydisDecodedOperandMem &memory)
 {
     MemoryOperand operand;
     operand.base = register_number(memory.base);
@@ -197,8 +203,9 @@ MemoryOperand operand_of(const ZydisDecodedInstruction &instruction, const Zydis
     return operand;
 }
 
-// Stacks, per-CPU and thread-local data, and variables of the program's own are never PM. Leaving them
-// out here makes most callbacks unnecessary; were it ever wrong, the completeness check would show it.
+// Stacks, per-CPU and thread-local data, and variables of the program's own are never PM. Leaving
+// them out here makes most callbacks unnecessary; were it ever wrong, the completeness check would
+// show it.
 bool may_be_pm(const ZydisDecodedOperandMem &memory)
 {
     switch (memory.base) {
@@ -260,8 +267,8 @@ void note_stack_pointer(const Decoded &decoded, Instruction &result)
 {
     const ZydisDecodedOperand &target = decoded.operands[0];
     const ZydisDecodedOperand &source = decoded.operands[1];
-    if (decoded.instruction.mnemonic != ZYDIS_MNEMONIC_MOV || target.type != ZYDIS_OPERAND_TYPE_REGISTER ||
-        target.reg.value != ZYDIS_REGISTER_RSP)
+    if (decoded.instruction.mnemonic != ZYDIS_MNEMONIC_MOV ||
+        target.type != ZYDIS_OPERAND_TYPE_REGISTER || target.reg.value != ZYDIS_REGISTER_RSP)
         return;
     if (source.type == ZYDIS_OPERAND_TYPE_MEMORY)
         result.loads_stack_pointer = true;
@@ -287,7 +294,8 @@ Instruction decode(std::span<const std::uint8_t> bytes)
     result.changes_translation = changes_translation(decoded);
     result.privileged = decoded.instruction.attributes & ZYDIS_ATTRIB_IS_PRIVILEGED;
     result.transfer = transfer_of(decoded.instruction.mnemonic);
-    if (decoded.instruction.mnemonic == ZYDIS_MNEMONIC_MOV && decoded.operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+    if (decoded.instruction.mnemonic == ZYDIS_MNEMONIC_MOV &&
+        decoded.operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
         decoded.operands[0].reg.value == ZYDIS_REGISTER_CR3)
         result.cr3_source = register_number(decoded.operands[1].reg.value);
     note_stack_pointer(decoded, result);
@@ -307,9 +315,9 @@ std::string disassemble(std::span<const std::uint8_t> bytes, std::uint64_t pc)
     ZydisFormatter formatter;
     ZydisFormatterInit(&formatter, ZYDIS_FORMATTER_STYLE_INTEL);
     char text[256];
-    if (!ZYAN_SUCCESS(ZydisFormatterFormatInstruction(&formatter, &decoded.instruction, decoded.operands.data(),
-                                                      decoded.instruction.operand_count_visible, text, sizeof text, pc,
-                                                      nullptr)))
+    if (!ZYAN_SUCCESS(ZydisFormatterFormatInstruction(
+            &formatter, &decoded.instruction, decoded.operands.data(),
+            decoded.instruction.operand_count_visible, text, sizeof text, pc, nullptr)))
         return "(bad)";
     return text;
 }

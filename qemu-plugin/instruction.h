@@ -42,8 +42,8 @@ struct Instruction {
     // A fence by itself; of a locked instruction, together with its store.
     std::optional<trace::FenceKind> fence;
     bool locked = false;
-    bool privileged = false;          // faults in user mode, so does nothing there
-    bool changes_translation = false; // what a virtual address means may be another after it
+    bool privileged = false;               // faults in user mode, so does nothing there
+    bool changes_translation = false;      // what a virtual address means may be another after it
     std::uint8_t cr3_source = kNoRegister; // register that is moved to cr3
     // What the stack pointer is set to, other than by calls, returns, pushes and arithmetic.
     std::uint8_t stack_pointer_source = kNoRegister;
@@ -52,7 +52,8 @@ struct Instruction {
     Transfer transfer = Transfer::none;
 };
 
-// `bytes` hold one whole instruction of 64-bit code, or of 32-bit code where only that has its length.
+// `bytes` hold one whole instruction of 64-bit code, or of 32-bit code where only that has its
+// length.
 Instruction decode(std::span<const std::uint8_t> bytes);
 // In Intel's syntax, as it runs at `pc`.
 std::string disassemble(std::span<const std::uint8_t> bytes, std::uint64_t pc);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What is written to PM between the workload's end and the moment in which the machine stands still. It is no
-// part of the recording, but without it the recorded stores would not give PM as the host finds it.
+// What is written to PM between the workload's end and the moment in which the machine stands
+// still. It is no part of the recording, but without it the recorded stores would not give PM as
+// the host finds it.
 #pragma once
 
 #include <cstdint>

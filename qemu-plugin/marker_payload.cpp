@@ -42,20 +42,25 @@ std::optional<MarkerKind> kind_of(std::uint64_t code)
 
 } // namespace
 
-std::optional<MarkerPayload> decode_marker(const MarkerRegisters &registers, const ReadText &read_text)
+std::optional<MarkerPayload> decode_marker(const MarkerRegisters &registers,
+                                           const ReadText &read_text)
 {
     MarkerPayload payload;
-    if (registers.code == FENCEPOST_MARKER_SYSCALLS_ON || registers.code == FENCEPOST_MARKER_SYSCALLS_OFF) {
-        payload.system_calls =
-            registers.code == FENCEPOST_MARKER_SYSCALLS_ON ? SystemCallSwitch::on : SystemCallSwitch::off;
+    if (registers.code == FENCEPOST_MARKER_SYSCALLS_ON ||
+        registers.code == FENCEPOST_MARKER_SYSCALLS_OFF) {
+        payload.system_calls = registers.code == FENCEPOST_MARKER_SYSCALLS_ON
+                                   ? SystemCallSwitch::on
+                                   : SystemCallSwitch::off;
         return payload;
     }
     payload.shared = registers.code & FENCEPOST_MARKER_SHARED;
-    const std::optional<MarkerKind> kind = kind_of(registers.code & ~std::uint64_t{FENCEPOST_MARKER_SHARED});
+    const std::optional<MarkerKind> kind =
+        kind_of(registers.code & ~std::uint64_t{FENCEPOST_MARKER_SHARED});
     if (!kind || registers.length > FENCEPOST_MARKER_TEXT_MAX)
         return std::nullopt;
     payload.kind = *kind;
-    payload.ends_workload = (registers.code & ~std::uint64_t{FENCEPOST_MARKER_SHARED}) == FENCEPOST_MARKER_WORKLOAD_END;
+    payload.ends_workload =
+        (registers.code & ~std::uint64_t{FENCEPOST_MARKER_SHARED}) == FENCEPOST_MARKER_WORKLOAD_END;
     if (registers.length > 0) {
         std::optional<std::string> text = read_text(registers.text, registers.length);
         if (!text)

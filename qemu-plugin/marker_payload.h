@@ -21,19 +21,22 @@ struct MarkerRegisters {
 };
 
 // Reads `length` (not 0) bytes of the guest's memory; nothing if some of them are not mapped.
-using ReadText = std::function<std::optional<std::string>(std::uint64_t address, std::size_t length)>;
+using ReadText =
+    std::function<std::optional<std::string>(std::uint64_t address, std::size_t length)>;
 
 enum class SystemCallSwitch : std::uint8_t { none, on, off };
 
 struct MarkerPayload {
     trace::MarkerKind kind = trace::MarkerKind::note;
-    SystemCallSwitch system_calls = SystemCallSwitch::none; // not none: no event, `kind` says nothing
-    bool shared = false;  // belongs to no process
+    SystemCallSwitch system_calls =
+        SystemCallSwitch::none; // not none: no event, `kind` says nothing
+    bool shared = false;        // belongs to no process
     bool ends_workload = false; // a record_off for good
-    trace::Marker marker; // all but `process`
+    trace::Marker marker;       // all but `process`
 };
 
 // Nothing: an unknown code, a text that is too long or cannot be read.
-std::optional<MarkerPayload> decode_marker(const MarkerRegisters &registers, const ReadText &read_text);
+std::optional<MarkerPayload> decode_marker(const MarkerRegisters &registers,
+                                           const ReadText &read_text);
 
 } // namespace fencepost::tracer

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The part of Tracer that follows what the guest does beyond its stores: markers, system calls, calls.
+// The part of Tracer that follows what the guest does beyond its stores: markers, system calls,
+// calls.
 #include <algorithm>
 
 #include <sys/syscall.h>
@@ -9,7 +10,8 @@
 
 namespace fencepost::tracer {
 
-void Tracer::push_marker(unsigned vcpu, CodePoint &code, trace::MarkerKind kind, trace::Marker marker)
+void Tracer::push_marker(unsigned vcpu, CodePoint &code, trace::MarkerKind kind,
+                         trace::Marker marker)
 {
     trace::Event event = new_event(vcpu, code);
     event.kind = trace::EventKind::marker;
@@ -32,7 +34,8 @@ void Tracer::push_markers(unsigned vcpu, CodePoint &code, const std::vector<NewM
         push_marker(vcpu, code, marker.kind, marker.marker);
 }
 
-// Says where a range is in PM, as pairs of physical address and bytes; address 0 where a part of it is not.
+// Says where a range is in PM, as pairs of physical address and bytes; address 0 where a part of it
+// is not.
 void Tracer::locate_range(Vcpu &cpu, trace::Marker &marker)
 {
     constexpr std::uint64_t kMostPages = 4096;
@@ -40,14 +43,18 @@ void Tracer::locate_range(Vcpu &cpu, trace::Marker &marker)
     std::uint64_t left = marker.arguments[1];
     std::vector<std::uint64_t> parts;
     for (std::uint64_t pages = 0; left > 0; ++pages) {
-        const std::uint64_t bytes = pages == kMostPages ? left : std::min(left, kPageBytes - address % kPageBytes);
-        std::uint64_t frame = pages == kMostPages ? TranslationCache::kUnknown : cpu.translations.find(address);
+        const std::uint64_t bytes =
+            pages == kMostPages ? left : std::min(left, kPageBytes - address % kPageBytes);
+        std::uint64_t frame =
+            pages == kMostPages ? TranslationCache::kUnknown : cpu.translations.find(address);
         if (frame == TranslationCache::kUnknown && pages != kMostPages)
             frame = walk_to_frame(cpu, address);
         const bool in_pm = frame < TranslationCache::kUnknown;
         const std::uint64_t physical = in_pm ? frame | address % kPageBytes : 0;
         const std::size_t size = parts.size();
-        if (size != 0 && (in_pm ? parts[size - 2] != 0 && parts[size - 2] + parts[size - 1] == physical : parts[size - 2] == 0))
+        if (size != 0 &&
+            (in_pm ? parts[size - 2] != 0 && parts[size - 2] + parts[size - 1] == physical
+                   : parts[size - 2] == 0))
             parts[size - 1] += bytes;
         else
             parts.insert(parts.end(), {physical, bytes});
@@ -60,8 +67,8 @@ void Tracer::locate_range(Vcpu &cpu, trace::Marker &marker)
 void Tracer::marker(unsigned vcpu, CodePoint &code)
 {
     learn_paging(*vcpus_[vcpu]);
-    const MarkerRegisters registers = {guest_.read(kRax), guest_.read(kRdi), guest_.read(kRsi), guest_.read(kRdx),
-                                       guest_.read(kRcx)};
+    const MarkerRegisters registers = {guest_.read(kRax), guest_.read(kRdi), guest_.read(kRsi),
+                                       guest_.read(kRdx), guest_.read(kRcx)};
     std::optional<MarkerPayload> payload =
         decode_marker(registers, [&](std::uint64_t address, std::size_t length) {
             return guest_.read_bytes(address, length);
@@ -94,9 +101,10 @@ void Tracer::marker(unsigned vcpu, CodePoint &code)
 void Tracer::forget_absent(const Vcpu &cpu, std::uint64_t system_call)
 {
     constexpr std::uint64_t kFixed = 0x10; // MAP_FIXED
-    const bool remaps = system_call == SYS_mmap ? (guest_.read(kR10) & kFixed) != 0
-                                                : system_call == SYS_munmap || system_call == SYS_mremap ||
-                                                      system_call == SYS_execve || system_call == SYS_exit_group;
+    const bool remaps = system_call == SYS_mmap
+                            ? (guest_.read(kR10) & kFixed) != 0
+                            : system_call == SYS_munmap || system_call == SYS_mremap ||
+                                  system_call == SYS_execve || system_call == SYS_exit_group;
     if (remaps)
         absent_.forget(address_space_of(cpu));
 }
@@ -142,8 +150,8 @@ void Tracer::return_from_kernel(unsigned vcpu, CodePoint &code)
     if (!system_calls_.on() || is_kernel_address(back.pc))
         return;
     back.result = guest_.read(kRax);
-    back.clear_registers =
-        back.result == 0 && guest_.read(kRbx) == 0 && guest_.read(kRbp) == 0 && guest_.read(kR12) == 0;
+    back.clear_registers = back.result == 0 && guest_.read(kRbx) == 0 && guest_.read(kRbp) == 0 &&
+                           guest_.read(kR12) == 0;
     push_markers(vcpu, code, system_calls_.leave(back));
 }
 
@@ -189,7 +197,8 @@ void Tracer::stack_pointer_move(unsigned vcpu, CodePoint &code)
 
 void Tracer::stack_pointer_load(unsigned vcpu, qemu_plugin_meminfo_t info, CodePoint &code)
 {
-    stacks_.set_stack_pointer(vcpus_[vcpu]->stacks, qemu_plugin_mem_get_value(info).data.u64, code.user);
+    stacks_.set_stack_pointer(vcpus_[vcpu]->stacks, qemu_plugin_mem_get_value(info).data.u64,
+                              code.user);
 }
 
 } // namespace fencepost::tracer

@@ -25,7 +25,8 @@ Options parse_options(std::span<const char *const> arguments)
     for (const std::string_view argument : arguments) {
         const std::size_t equals = argument.find('=');
         const std::string_view name = argument.substr(0, equals);
-        const std::string_view value = equals == std::string_view::npos ? "" : argument.substr(equals + 1);
+        const std::string_view value =
+            equals == std::string_view::npos ? "" : argument.substr(equals + 1);
         if (name == "trace")
             options.trace = value;
         else if (name == "stacks")
@@ -35,7 +36,8 @@ Options parse_options(std::span<const char *const> arguments)
         else if (name == "recording")
             options.recording = on_or_off(name, value);
         else
-            fail(ErrorKind::usage, "there is no option '{}'; there are trace, stacks, loads and recording", name);
+            fail(ErrorKind::usage,
+                 "there is no option '{}'; there are trace, stacks, loads and recording", name);
     }
     if (options.trace.empty())
         fail(ErrorKind::usage, "the option trace=FILE is missing");

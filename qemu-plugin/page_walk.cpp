@@ -22,7 +22,8 @@ bool is_canonical(std::uint64_t address, unsigned bits)
 
 } // namespace
 
-std::optional<Translation> walk_page_tables(const PagingState &paging, std::uint64_t address, const ReadEntry &read)
+std::optional<Translation> walk_page_tables(const PagingState &paging, std::uint64_t address,
+                                            const ReadEntry &read)
 {
     const unsigned levels = paging.five_levels ? 5 : 4;
     if (!is_canonical(address, kPageShift + levels * kIndexBits))
@@ -42,7 +43,8 @@ std::optional<Translation> walk_page_tables(const PagingState &paging, std::uint
         const bool leaf = level == 1 || ((level == 2 || level == 3) && (*entry & kLargePage));
         if (leaf) {
             const std::uint64_t offset_mask = (std::uint64_t{1} << shift) - 1;
-            return Translation{true, (*entry & kFrameMask & ~offset_mask) | (address & offset_mask), writable};
+            return Translation{true, (*entry & kFrameMask & ~offset_mask) | (address & offset_mask),
+                               writable};
         }
         table = *entry & kFrameMask;
     }

@@ -23,7 +23,9 @@ struct Translation {
 // One entry of a table at a physical address; nothing if that cannot be read.
 using ReadEntry = std::function<std::optional<std::uint64_t>(std::uint64_t physical)>;
 
-// 64-bit paging (Intel's manual, volume 3, 4.5). Nothing: no such address, or a table could not be read.
-std::optional<Translation> walk_page_tables(const PagingState &paging, std::uint64_t address, const ReadEntry &read);
+// 64-bit paging (Intel's manual, volume 3, 4.5). Nothing: no such address, or a table could not be
+// read.
+std::optional<Translation> walk_page_tables(const PagingState &paging, std::uint64_t address,
+                                            const ReadEntry &read);
 
 } // namespace fencepost::tracer

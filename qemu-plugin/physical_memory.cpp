@@ -11,7 +11,8 @@ constexpr std::uint64_t kLinuxFourLevels = 0xffff'8880'0000'0000;
 constexpr std::uint64_t kLinuxFiveLevels = 0xff11'0000'0000'0000;
 constexpr std::uint64_t kAlignment = std::uint64_t{1} << 30; // randomised in steps of 1 GiB
 constexpr std::uint64_t kKernelHalf = std::uint64_t{1} << 63;
-constexpr std::uint64_t kKernelImage = 0xffff'ffff'8000'0000; // aligned as well, but covers the kernel alone
+constexpr std::uint64_t kKernelImage =
+    0xffff'ffff'8000'0000; // aligned as well, but covers the kernel alone
 
 } // namespace
 
@@ -33,8 +34,8 @@ std::optional<std::uint64_t> PhysicalMemory::read(std::uint64_t base, std::uint6
 bool PhysicalMemory::is_direct_map(std::uint64_t base, const PagingState &paging)
 {
     const std::uint64_t tables = paging.cr3 & ~std::uint64_t{0xfff};
-    const std::optional<Translation> found =
-        walk_page_tables(paging, base + tables, [&](std::uint64_t physical) { return read(base, physical); });
+    const std::optional<Translation> found = walk_page_tables(
+        paging, base + tables, [&](std::uint64_t physical) { return read(base, physical); });
     return found && found->present && found->physical == tables;
 }
 
@@ -50,18 +51,21 @@ bool PhysicalMemory::find_direct_map(const PagingState &paging)
     return false;
 }
 
-std::optional<Translation> PhysicalMemory::translate(const PagingState &paging, std::uint64_t address)
+std::optional<Translation> PhysicalMemory::translate(const PagingState &paging,
+                                                     std::uint64_t address)
 {
     if (qemu_plugin_translate_vaddr) {
         std::uint64_t physical = 0;
         // Whether the page can be written it does not say.
-        return qemu_plugin_translate_vaddr(address, &physical) ? Translation{true, physical, false} : Translation{};
+        return qemu_plugin_translate_vaddr(address, &physical) ? Translation{true, physical, false}
+                                                               : Translation{};
     }
     if (paging.cr3 == 0)
         return std::nullopt;
     if (base_ == 0 && !find_direct_map(paging))
         return std::nullopt;
-    return walk_page_tables(paging, address, [&](std::uint64_t physical) { return read(base_, physical); });
+    return walk_page_tables(paging, address,
+                            [&](std::uint64_t physical) { return read(base_, physical); });
 }
 
 } // namespace fencepost::tracer

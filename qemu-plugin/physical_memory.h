@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What a virtual address means, where no access has just told. QEMU's own translation is asked where the
-// interface has it (level 5); else the guest's page tables are read, through the kernel's direct map of
-// physical memory: such a plugin reads by virtual address only.
+// What a virtual address means, where no access has just told. QEMU's own translation is asked
+// where the interface has it (level 5); else the guest's page tables are read, through the kernel's
+// direct map of physical memory: such a plugin reads by virtual address only.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ class PhysicalMemory {
 public:
     explicit PhysicalMemory(GuestState &guest) : guest_(guest) {}
 
-    // A translation that a store has just used. Where the direct map is differs between kernels and,
-    // with address randomisation, between boots; stores through it show it.
+    // A translation that a store has just used. Where the direct map is differs between kernels
+    // and, with address randomisation, between boots; stores through it show it.
     void learn(std::uint64_t address, std::uint64_t physical);
     // `paging`: of the vCPU that runs; not needed where QEMU translates. Nothing: not found out.
     std::optional<Translation> translate(const PagingState &paging, std::uint64_t address);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Where QEMU enters the tracer. QEMU is C: no exception leaves a callback; what cannot be recorded ends
-// the machine instead.
+// Where QEMU enters the tracer. QEMU is C: no exception leaves a callback; what cannot be recorded
+// ends the machine instead.
 #include "qemu-plugin/plugin.h"
 
 #include <cstdio>
@@ -21,8 +21,8 @@ namespace {
 constexpr int kLowestLevel = 4;
 constexpr int kHighestLevel = 6;
 
-// QEMU's callbacks carry nothing that could hold it. Never destroyed: QEMU reports its exit after the
-// destructors of this file have run.
+// QEMU's callbacks carry nothing that could hold it. Never destroyed: QEMU reports its exit after
+// the destructors of this file have run.
 Tracer *the_tracer = nullptr;
 RunningVcpu *running = nullptr;
 pid_t vcpu_thread = 0;
@@ -43,7 +43,8 @@ void on_vcpu_start(qemu_plugin_id_t, unsigned vcpu) noexcept
             vcpu_thread = gettid();
         // The order of events would not be the order of memory.
         if (vcpu_thread != gettid())
-            fail(ErrorKind::usage, "vCPUs run in several threads; give QEMU -accel tcg,thread=single");
+            fail(ErrorKind::usage,
+                 "vCPUs run in several threads; give QEMU -accel tcg,thread=single");
         running->add(vcpu);
         the_tracer->add_vcpu(vcpu);
     });
@@ -62,10 +63,11 @@ void on_exit(qemu_plugin_id_t, void *) noexcept
 void install(qemu_plugin_id_t id, const qemu_info_t &info, std::span<const char *const> arguments)
 {
     if (info.version.cur < kLowestLevel || info.version.cur > kHighestLevel)
-        fail(ErrorKind::usage, "this QEMU offers plugin level {}; levels {} to {} are known", info.version.cur,
-             kLowestLevel, kHighestLevel);
+        fail(ErrorKind::usage, "this QEMU offers plugin level {}; levels {} to {} are known",
+             info.version.cur, kLowestLevel, kHighestLevel);
     if (!info.system_emulation || std::string_view(info.target_name) != "x86_64")
-        fail(ErrorKind::usage, "only whole x86_64 machines can be recorded, not {}", info.target_name);
+        fail(ErrorKind::usage, "only whole x86_64 machines can be recorded, not {}",
+             info.target_name);
     the_tracer = new Tracer(parse_options(arguments));
     running = new RunningVcpu;
     qemu_plugin_register_vcpu_init_cb(id, on_vcpu_start);
@@ -82,7 +84,8 @@ void store(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address, voi
     the_tracer->store(running->index(vcpu), info, address, *static_cast<CodePoint *>(code));
 }
 
-void locked_store(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address, void *code) noexcept
+void locked_store(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address,
+                  void *code) noexcept
 {
     the_tracer->locked_store(running->index(vcpu), info, address, *static_cast<CodePoint *>(code));
 }
@@ -127,7 +130,8 @@ void ret(unsigned vcpu, qemu_plugin_meminfo_t, std::uint64_t address, void *code
     the_tracer->ret(running->index(vcpu), address, *static_cast<CodePoint *>(code));
 }
 
-void stack_pointer_load(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t, void *code) noexcept
+void stack_pointer_load(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t,
+                        void *code) noexcept
 {
     the_tracer->stack_pointer_load(running->index(vcpu), info, *static_cast<CodePoint *>(code));
 }
@@ -155,8 +159,8 @@ extern "C" {
 
 __attribute__((visibility("default"))) int qemu_plugin_version = fencepost::tracer::kLowestLevel;
 
-__attribute__((visibility("default"))) int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
-                                                               char **argv)
+__attribute__((visibility("default"))) int
+qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)
 {
     try {
         fencepost::tracer::install(id, *info, {argv, static_cast<std::size_t>(argc)});

@@ -7,7 +7,8 @@
 namespace fencepost::tracer::callback {
 
 void store(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address, void *code) noexcept;
-void locked_store(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address, void *code) noexcept;
+void locked_store(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address,
+                  void *code) noexcept;
 void load(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address, void *code) noexcept;
 void flush(unsigned vcpu, void *code) noexcept;
 void fence(unsigned vcpu, void *code) noexcept;
@@ -16,7 +17,8 @@ void system_call(unsigned vcpu, void *code) noexcept;
 void return_from_kernel(unsigned vcpu, void *code) noexcept;
 void call(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address, void *code) noexcept;
 void ret(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address, void *code) noexcept;
-void stack_pointer_load(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address, void *code) noexcept;
+void stack_pointer_load(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address,
+                        void *code) noexcept;
 void stack_pointer_move(unsigned vcpu, void *code) noexcept;
 void translation_change(unsigned vcpu, void *code) noexcept;
 void undecodable(unsigned vcpu, void *code) noexcept;

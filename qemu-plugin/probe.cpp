@@ -9,9 +9,11 @@ extern "C" {
 
 __attribute__((visibility("default"))) int qemu_plugin_version = 4;
 
-__attribute__((visibility("default"))) int qemu_plugin_install(qemu_plugin_id_t, const qemu_info_t *info, int, char **)
+__attribute__((visibility("default"))) int
+qemu_plugin_install(qemu_plugin_id_t, const qemu_info_t *info, int, char **)
 {
-    std::fprintf(stderr, "fencepost-probe: plugin levels %d to %d\n", info->version.min, info->version.cur);
+    std::fprintf(stderr, "fencepost-probe: plugin levels %d to %d\n", info->version.min,
+                 info->version.cur);
     return 0;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The processes of the guest as far as the tracer knows them: an address space and what is mapped in it.
+// The processes of the guest as far as the tracer knows them: an address space and what is mapped
+// in it.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +21,12 @@ inline bool is_kernel_address(std::uint64_t address)
     return static_cast<std::int64_t>(address) < 0;
 }
 
-// One program in one address space: execve makes another, though the page tables may be at an address
-// that an earlier process had.
+// One program in one address space: execve makes another, though the page tables may be at an
+// address that an earlier process had.
 struct Process {
-    std::uint64_t address_space = 0;      // page-table base; 0 = the kernel
-    std::optional<ProgramStart> start;    // until its headers have been read
-    std::vector<Mapping> mappings;        // later ones hide earlier ones
+    std::uint64_t address_space = 0;            // page-table base; 0 = the kernel
+    std::optional<ProgramStart> start;          // until its headers have been read
+    std::vector<Mapping> mappings;              // later ones hide earlier ones
     std::map<std::uint64_t, std::string> files; // descriptors that it was seen to open
 
     std::string module_at(std::uint64_t pc) const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// See program_image.h. Everything here was written by the guest: sizes are bounded, pointers may lead
-// nowhere.
+// See program_image.h. Everything here was written by the guest: sizes are bounded, pointers may
+// lead nowhere.
 #include "qemu-plugin/program_image.h"
 
 #include <cstring>
@@ -34,7 +34,8 @@ std::optional<std::uint64_t> end_of_list(GuestMemory &memory, std::uint64_t at)
     return std::nullopt;
 }
 
-template <typename Struct> std::optional<Struct> read_struct(GuestMemory &memory, std::uint64_t address)
+template <typename Struct>
+std::optional<Struct> read_struct(GuestMemory &memory, std::uint64_t address)
 {
     const std::optional<std::string> bytes = memory.read_bytes(address, sizeof(Struct));
     if (!bytes)
@@ -44,7 +45,8 @@ template <typename Struct> std::optional<Struct> read_struct(GuestMemory &memory
     return result;
 }
 
-std::optional<std::vector<Elf64_Phdr>> read_headers(GuestMemory &memory, std::uint64_t address, std::uint64_t count)
+std::optional<std::vector<Elf64_Phdr>> read_headers(GuestMemory &memory, std::uint64_t address,
+                                                    std::uint64_t count)
 {
     if (count == 0 || count > kMaxHeaders)
         return std::nullopt;
@@ -70,18 +72,20 @@ std::uint64_t load_bias(std::span<const Elf64_Phdr> headers, std::uint64_t heade
     return 0;
 }
 
-void add_code(std::vector<Mapping> &mappings, std::span<const Elf64_Phdr> headers, std::uint64_t bias,
-              const std::string &path)
+void add_code(std::vector<Mapping> &mappings, std::span<const Elf64_Phdr> headers,
+              std::uint64_t bias, const std::string &path)
 {
     for (const Elf64_Phdr &header : headers) {
         if (header.p_type != PT_LOAD || !(header.p_flags & PF_X))
             continue;
         const std::uint64_t slack = header.p_vaddr % kPage;
-        mappings.push_back({bias + header.p_vaddr - slack, header.p_memsz + slack, header.p_offset - slack, path});
+        mappings.push_back(
+            {bias + header.p_vaddr - slack, header.p_memsz + slack, header.p_offset - slack, path});
     }
 }
 
-bool add_interpreter(GuestMemory &memory, std::vector<Mapping> &mappings, std::uint64_t base, const std::string &path)
+bool add_interpreter(GuestMemory &memory, std::vector<Mapping> &mappings, std::uint64_t base,
+                     const std::string &path)
 {
     const auto elf = read_struct<Elf64_Ehdr>(memory, base);
     if (!elf || std::memcmp(elf->e_ident, ELFMAG, SELFMAG) != 0)
@@ -95,12 +99,14 @@ bool add_interpreter(GuestMemory &memory, std::vector<Mapping> &mappings, std::u
 
 } // namespace
 
-std::optional<ProgramStart> read_program_start(GuestMemory &memory, std::uint64_t stack, std::uint64_t pc)
+std::optional<ProgramStart> read_program_start(GuestMemory &memory, std::uint64_t stack,
+                                               std::uint64_t pc)
 {
     const std::optional<std::uint64_t> arguments = memory.read_word(stack);
     if (stack % 16 != 0 || !arguments || *arguments > kMaxWords)
         return std::nullopt;
-    const std::optional<std::uint64_t> environment = end_of_list(memory, stack + 8 + *arguments * 8);
+    const std::optional<std::uint64_t> environment =
+        end_of_list(memory, stack + 8 + *arguments * 8);
     if (!environment || *environment != stack + 8 + (*arguments + 1) * 8)
         return std::nullopt;
     const std::optional<std::uint64_t> vector = end_of_list(memory, *environment);
@@ -128,7 +134,8 @@ std::optional<ProgramStart> read_program_start(GuestMemory &memory, std::uint64_
         else if (*type == AT_EXECFN)
             path = *value;
     }
-    const bool at_entry = pc == start.entry || (start.interpreter != 0 && pc - start.interpreter < kMaxInterpreter);
+    const bool at_entry =
+        pc == start.entry || (start.interpreter != 0 && pc - start.interpreter < kMaxInterpreter);
     if (start.headers == 0 || !at_entry)
         return std::nullopt;
     start.path = memory.read_text(path, kMaxPath).value_or("");

@@ -21,9 +21,10 @@ struct ProgramStart {
     std::string path;               // AT_EXECFN
 };
 
-// `stack` is where rsp points when the program gets its first instruction at `pc`. Nothing if that is
-// no program's beginning.
-std::optional<ProgramStart> read_program_start(GuestMemory &memory, std::uint64_t stack, std::uint64_t pc);
+// `stack` is where rsp points when the program gets its first instruction at `pc`. Nothing if that
+// is no program's beginning.
+std::optional<ProgramStart> read_program_start(GuestMemory &memory, std::uint64_t stack,
+                                               std::uint64_t pc);
 
 // A file's bytes in memory.
 struct Mapping {
@@ -33,8 +34,8 @@ struct Mapping {
     std::string path;
 };
 
-// The executable parts of the program and of its interpreter. Nothing as long as the headers are not
-// in memory: the program itself brings them there before long.
+// The executable parts of the program and of its interpreter. Nothing as long as the headers are
+// not in memory: the program itself brings them there before long.
 std::optional<std::vector<Mapping>> read_image(GuestMemory &memory, const ProgramStart &start);
 
 } // namespace fencepost::tracer

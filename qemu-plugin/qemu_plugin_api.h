@@ -70,21 +70,27 @@ struct qemu_plugin_reg_descriptor {
 using qemu_plugin_vcpu_simple_cb_t = void (*)(qemu_plugin_id_t id, unsigned vcpu);
 using qemu_plugin_vcpu_tb_trans_cb_t = void (*)(qemu_plugin_id_t id, qemu_plugin_tb *block);
 using qemu_plugin_vcpu_udata_cb_t = void (*)(unsigned vcpu, void *userdata);
-using qemu_plugin_vcpu_mem_cb_t = void (*)(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address,
-                                           void *userdata);
+using qemu_plugin_vcpu_mem_cb_t = void (*)(unsigned vcpu, qemu_plugin_meminfo_t info,
+                                           std::uint64_t address, void *userdata);
 using qemu_plugin_udata_cb_t = void (*)(qemu_plugin_id_t id, void *userdata);
 
 void qemu_plugin_register_vcpu_init_cb(qemu_plugin_id_t id, qemu_plugin_vcpu_simple_cb_t callback);
-void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id, qemu_plugin_vcpu_tb_trans_cb_t callback);
-void qemu_plugin_register_vcpu_insn_exec_cb(qemu_plugin_insn *instruction, qemu_plugin_vcpu_udata_cb_t callback,
+void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id,
+                                           qemu_plugin_vcpu_tb_trans_cb_t callback);
+void qemu_plugin_register_vcpu_insn_exec_cb(qemu_plugin_insn *instruction,
+                                            qemu_plugin_vcpu_udata_cb_t callback,
                                             qemu_plugin_cb_flags flags, void *userdata);
-void qemu_plugin_register_vcpu_mem_cb(qemu_plugin_insn *instruction, qemu_plugin_vcpu_mem_cb_t callback,
-                                      qemu_plugin_cb_flags flags, qemu_plugin_mem_rw access, void *userdata);
-void qemu_plugin_register_atexit_cb(qemu_plugin_id_t id, qemu_plugin_udata_cb_t callback, void *userdata);
+void qemu_plugin_register_vcpu_mem_cb(qemu_plugin_insn *instruction,
+                                      qemu_plugin_vcpu_mem_cb_t callback,
+                                      qemu_plugin_cb_flags flags, qemu_plugin_mem_rw access,
+                                      void *userdata);
+void qemu_plugin_register_atexit_cb(qemu_plugin_id_t id, qemu_plugin_udata_cb_t callback,
+                                    void *userdata);
 
 std::size_t qemu_plugin_tb_n_insns(const qemu_plugin_tb *block);
 qemu_plugin_insn *qemu_plugin_tb_get_insn(const qemu_plugin_tb *block, std::size_t index);
-std::size_t qemu_plugin_insn_data(const qemu_plugin_insn *instruction, void *bytes, std::size_t length);
+std::size_t qemu_plugin_insn_data(const qemu_plugin_insn *instruction, void *bytes,
+                                  std::size_t length);
 std::size_t qemu_plugin_insn_size(const qemu_plugin_insn *instruction);
 std::uint64_t qemu_plugin_insn_vaddr(const qemu_plugin_insn *instruction);
 
@@ -95,11 +101,12 @@ std::uint64_t qemu_plugin_hwaddr_phys_addr(const qemu_plugin_hwaddr *address);
 
 // Elements are qemu_plugin_reg_descriptor.
 GArray *qemu_plugin_get_registers();
-// Appends to `bytes`. What it returns differs between levels; the length says whether it worked. From level 5
-// on it does not in callbacks that were registered with QEMU_PLUGIN_CB_NO_REGS.
+// Appends to `bytes`. What it returns differs between levels; the length says whether it worked.
+// From level 5 on it does not in callbacks that were registered with QEMU_PLUGIN_CB_NO_REGS.
 int qemu_plugin_read_register(qemu_plugin_register *handle, GByteArray *bytes);
 bool qemu_plugin_read_memory_vaddr(std::uint64_t address, GByteArray *bytes, std::size_t length);
 // From level 5 on; null before. False: nothing is mapped there.
-__attribute__((weak)) bool qemu_plugin_translate_vaddr(std::uint64_t address, std::uint64_t *physical);
+__attribute__((weak)) bool qemu_plugin_translate_vaddr(std::uint64_t address,
+                                                       std::uint64_t *physical);
 
 } // extern "C"

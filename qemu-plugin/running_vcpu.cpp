@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// See running_vcpu.h. The two names are no part of the plugin API, but every QEMU that can load modules
-// exports them, as Debian's does.
+// See running_vcpu.h. The two names are no part of the plugin API, but every QEMU that can load
+// modules exports them, as Debian's does.
 #include "qemu-plugin/running_vcpu.h"
 
 #include <dlfcn.h>
@@ -17,7 +17,8 @@ void RunningVcpu::add(unsigned vcpu)
     if (states_.size() <= vcpu)
         states_.resize(vcpu + 1);
     if (states_.size() > 1 && (!get_cpu || !current_))
-        fail(ErrorKind::usage, "this QEMU does not tell which of several vCPUs runs; record with one");
+        fail(ErrorKind::usage,
+             "this QEMU does not tell which of several vCPUs runs; record with one");
     if (get_cpu)
         states_[vcpu] = get_cpu(static_cast<int>(vcpu));
 }

@@ -43,7 +43,8 @@ bool never_returns(std::uint64_t number)
 
 bool opens_file(std::uint64_t number)
 {
-    return number == SYS_open || number == SYS_openat || number == SYS_openat2 || number == SYS_creat;
+    return number == SYS_open || number == SYS_openat || number == SYS_openat2 ||
+           number == SYS_creat;
 }
 
 template <typename List, typename Value> void remove(List &list, const Value &value)
@@ -84,7 +85,8 @@ std::string SystemCalls::paths_of(const SystemCallEntry &entry)
 {
     const PathArguments where = path_arguments(entry.number);
     auto read = [&](std::int8_t index) {
-        return memory_.read_text(entry.arguments[static_cast<std::size_t>(index)], kMaxPath).value_or("");
+        return memory_.read_text(entry.arguments[static_cast<std::size_t>(index)], kMaxPath)
+            .value_or("");
     };
     std::string text;
     if (where.first >= 0)
@@ -201,7 +203,8 @@ void SystemCalls::complete_image(Process &process)
     for (const Mapping &mapping : *image) {
         process.mappings.push_back(mapping);
         add(MarkerKind::note, process.address_space,
-            {.arguments = {mapping.base, mapping.length, mapping.file_offset}, .text = "map " + mapping.path});
+            {.arguments = {mapping.base, mapping.length, mapping.file_offset},
+             .text = "map " + mapping.path});
     }
 }
 
@@ -233,7 +236,8 @@ bool SystemCalls::is_new_child(const ReturnToUser &back)
     if (back.result != 0)
         return false;
     const auto parent = std::find_if(forking_.begin(), forking_.end(), [&](const Place &place) {
-        return place.pc == back.pc && place.stack == back.stack && place.address_space != back.address_space;
+        return place.pc == back.pc && place.stack == back.stack &&
+               place.address_space != back.address_space;
     });
     if (parent == forking_.end())
         return false;

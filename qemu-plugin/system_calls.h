@@ -29,7 +29,7 @@ struct ReturnToUser {
     std::uint64_t address_space = 0;
     std::uint64_t pc = 0;
     std::uint64_t stack = 0;
-    std::uint64_t result = 0; // rax
+    std::uint64_t result = 0;     // rax
     bool clear_registers = false; // rax, rbx, rbp and r12 are 0, as for a new program
 };
 
@@ -38,11 +38,13 @@ struct NewMarker {
     trace::Marker marker;
 };
 
-// A state machine over entries and returns. A return belongs to the entry with the same address space,
-// stack pointer and next instruction: no two threads share these three.
+// A state machine over entries and returns. A return belongs to the entry with the same address
+// space, stack pointer and next instruction: no two threads share these three.
 class SystemCalls {
 public:
-    SystemCalls(GuestMemory &memory, Processes &processes) : memory_(memory), processes_(processes) {}
+    SystemCalls(GuestMemory &memory, Processes &processes) : memory_(memory), processes_(processes)
+    {
+    }
 
     bool on() const { return on_; }
     // `address_space` is the caller's, whose own system calls are left out.
@@ -52,7 +54,8 @@ public:
     // What to record, in order; valid until the next call.
     const std::vector<NewMarker> &enter(const SystemCallEntry &entry);
     const std::vector<NewMarker> &leave(const ReturnToUser &back);
-    // A process has been replaced by another since the last call: what is cached about them is void.
+    // A process has been replaced by another since the last call: what is cached about them is
+    // void.
     bool take_process_change() { return std::exchange(process_change_, false); }
 
 private:
@@ -86,7 +89,8 @@ private:
     bool process_change_ = false;
     std::unordered_map<Place, Pending, PlaceHash> pending_;
     std::vector<Place> starting_; // calls of execve that have not returned
-    std::vector<Place> forking_;  // calls that make a process whose first instruction has not been seen
+    std::vector<Place>
+        forking_; // calls that make a process whose first instruction has not been seen
     std::vector<NewMarker> markers_;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// See tracer.h. Here: start, translation and end; what happens while the guest runs is in capture.cpp.
+// See tracer.h. Here: start, translation and end; what happens while the guest runs is in
+// capture.cpp.
 #include "qemu-plugin/tracer.h"
 
 #include "base/error.h"
@@ -14,7 +15,8 @@ trace::TraceWriter open_trace(const Options &options, std::vector<trace::Region>
 {
     regions = trace::TraceReader(options.trace).regions();
     if (regions.empty())
-        fail(ErrorKind::trace, "{} names no PM region, so there is nothing to record", options.trace);
+        fail(ErrorKind::trace, "{} names no PM region, so there is nothing to record",
+             options.trace);
     return trace::TraceWriter::open_prepared(options.trace);
 }
 
@@ -22,7 +24,8 @@ trace::TraceWriter open_trace(const Options &options, std::vector<trace::Region>
 
 Tracer::Tracer(const Options &options)
     : options_(options), queue_(open_trace(options, regions_)), physical_(guest_),
-      system_calls_(guest_, processes_), sites_(queue_), stacks_(queue_), recording_(options.recording)
+      system_calls_(guest_, processes_), sites_(queue_), stacks_(queue_),
+      recording_(options.recording)
 {
 }
 
@@ -47,7 +50,8 @@ void Tracer::translate(unsigned vcpu, qemu_plugin_tb *block)
 // Most instructions do nothing that is recorded.
 bool Tracer::matters(const Instruction &what) const
 {
-    if (!what.decoded || what.writes_memory || what.flush || what.fence || what.marker || what.changes_translation)
+    if (!what.decoded || what.writes_memory || what.flush || what.fence || what.marker ||
+        what.changes_translation)
         return true;
     const bool stack_pointer = what.loads_stack_pointer || what.stack_pointer_source != kNoRegister;
     if (options_.stacks && (stack_pointer || what.transfer != Transfer::none))
@@ -63,12 +67,14 @@ void Tracer::instrument(qemu_plugin_insn *instruction)
     const Instruction what = decode(std::span(bytes).first(length));
     if (!matters(what))
         return;
-    CodePoint &code = code_.at(qemu_plugin_insn_vaddr(instruction), std::span(bytes).first(length), what);
+    CodePoint &code =
+        code_.at(qemu_plugin_insn_vaddr(instruction), std::span(bytes).first(length), what);
     auto on_execution = [&](qemu_plugin_vcpu_udata_cb_t callback, qemu_plugin_cb_flags flags) {
         qemu_plugin_register_vcpu_insn_exec_cb(instruction, callback, flags, &code);
     };
     auto on_access = [&](qemu_plugin_vcpu_mem_cb_t callback, qemu_plugin_mem_rw access) {
-        qemu_plugin_register_vcpu_mem_cb(instruction, callback, QEMU_PLUGIN_CB_NO_REGS, access, &code);
+        qemu_plugin_register_vcpu_mem_cb(instruction, callback, QEMU_PLUGIN_CB_NO_REGS, access,
+                                         &code);
     };
 
     if (!what.decoded) {
@@ -105,7 +111,8 @@ void Tracer::instrument_stacks(qemu_plugin_insn *instruction, CodePoint &code)
 {
     const Instruction &what = code.what;
     auto on_access = [&](qemu_plugin_vcpu_mem_cb_t callback, qemu_plugin_mem_rw access) {
-        qemu_plugin_register_vcpu_mem_cb(instruction, callback, QEMU_PLUGIN_CB_NO_REGS, access, &code);
+        qemu_plugin_register_vcpu_mem_cb(instruction, callback, QEMU_PLUGIN_CB_NO_REGS, access,
+                                         &code);
     };
     if (what.transfer == Transfer::call)
         on_access(callback::call, QEMU_PLUGIN_MEM_W);
@@ -114,32 +121,41 @@ void Tracer::instrument_stacks(qemu_plugin_insn *instruction, CodePoint &code)
     if (what.loads_stack_pointer)
         on_access(callback::stack_pointer_load, QEMU_PLUGIN_MEM_R);
     if (what.stack_pointer_source != kNoRegister)
-        qemu_plugin_register_vcpu_insn_exec_cb(instruction, callback::stack_pointer_move, QEMU_PLUGIN_CB_R_REGS, &code);
+        qemu_plugin_register_vcpu_insn_exec_cb(instruction, callback::stack_pointer_move,
+                                               QEMU_PLUGIN_CB_R_REGS, &code);
 }
 
 void Tracer::count_quality(trace::TraceWriter &writer) const
 {
     using trace::Severity;
-    auto count = [&](const char *name, std::uint64_t value, Severity severity, const char *meaning) {
+    auto count = [&](const char *name, std::uint64_t value, Severity severity,
+                     const char *meaning) {
         writer.put_data_quality({name, static_cast<std::int64_t>(value), severity, meaning});
     };
     count("undecodable_instructions", quality_.undecodable_instructions, Severity::warning,
-          "Instructions were executed that the tracer cannot decode; their stores are recorded, but not whether "
+          "Instructions were executed that the tracer cannot decode; their stores are recorded, "
+          "but not whether "
           "they are non-temporal, flush or fence.");
     count("untranslated_stores", quality_.untranslated_stores, Severity::error,
-          "Stores were executed whose physical address could not be found; they are missing if they were to PM.");
+          "Stores were executed whose physical address could not be found; they are missing if "
+          "they were to PM.");
     count("untranslated_flushes", quality_.untranslated_flushes, Severity::error,
-          "Flushes were executed whose physical address could not be found; they are missing if they were of PM.");
+          "Flushes were executed whose physical address could not be found; they are missing if "
+          "they were of PM.");
     count("unread_registers", guest_.failed_reads() + quality_.unknown_processes, Severity::error,
           "QEMU did not give a register that decides what an event is, or whose it is.");
     const AbsentFlushCounts absent = absent_.counts();
-    count("flushes_of_absent_pages", absent.resolved + absent.overtaken + absent.unresolved, Severity::info,
-          "Flushes were executed through a mapping whose page nobody had touched; hardware maps the page first.");
+    count("flushes_of_absent_pages", absent.resolved + absent.overtaken + absent.unresolved,
+          Severity::info,
+          "Flushes were executed through a mapping whose page nobody had touched; hardware maps "
+          "the page first.");
     count("unresolved_absent_flushes", absent.overtaken + absent.unresolved, Severity::warning,
-          "Flushes of pages that were not mapped are left out, because the page never appeared in PM, or its line was "
+          "Flushes of pages that were not mapped are left out, because the page never appeared in "
+          "PM, or its line was "
           "stored to before it did; what they flush stays in flight.");
     count("malformed_markers", quality_.malformed_markers, Severity::warning,
-          "Marker instructions were executed with a payload that says nothing known; they are left out.");
+          "Marker instructions were executed with a payload that says nothing known; they are left "
+          "out.");
 }
 
 void Tracer::finish()

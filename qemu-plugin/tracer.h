@@ -25,8 +25,8 @@ namespace fencepost::tracer {
 
 struct Vcpu {
     TranslationCache translations;
-    PagingState paging; // cr3 = 0: not known yet
-    Process *process = nullptr;      // that runs there; null = to be looked up
+    PagingState paging;         // cr3 = 0: not known yet
+    Process *process = nullptr; // that runs there; null = to be looked up
     CallStacks::Cursor stacks;
 };
 
@@ -52,7 +52,8 @@ public:
 
     // What executed code reports, in trace order.
     void store(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address, CodePoint &code);
-    void locked_store(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address, CodePoint &code);
+    void locked_store(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address,
+                      CodePoint &code);
     void load(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address, CodePoint &code);
     void flush(unsigned vcpu, CodePoint &code);
     void fence(unsigned vcpu, CodePoint &code);
@@ -76,11 +77,13 @@ private:
     void learn_paging(Vcpu &cpu);
     void locate_range(Vcpu &cpu, trace::Marker &marker);
     bool is_pm(std::uint64_t physical) const;
-    void record_store(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address, std::uint64_t frame,
-                      CodePoint &code);
-    void record_split_store(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address, CodePoint &code);
+    void record_store(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address,
+                      std::uint64_t frame, CodePoint &code);
+    void record_split_store(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address,
+                            CodePoint &code);
     // `bytes`: as many as were stored.
-    void keep_store(unsigned vcpu, CodePoint &code, std::uint64_t physical, unsigned size, const void *bytes);
+    void keep_store(unsigned vcpu, CodePoint &code, std::uint64_t physical, unsigned size,
+                    const void *bytes);
     void record_fence(unsigned vcpu, CodePoint &code, trace::FenceKind kind);
     trace::Event new_event(unsigned vcpu, CodePoint &code);
     void push(const trace::Event &event);

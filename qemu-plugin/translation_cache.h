@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A vCPU's recent virtual pages and whether they are PM: QEMU's own look-up costs several times more,
-// and most stores of a guest are not to PM.
+// A vCPU's recent virtual pages and whether they are PM: QEMU's own look-up costs several times
+// more, and most stores of a guest are not to PM.
 #pragma once
 
 #include <array>
@@ -16,7 +16,8 @@ inline constexpr std::uint64_t kPageBytes = 4096;
 class TranslationCache {
 public:
     static constexpr std::uint64_t kVolatile = ~std::uint64_t{0}; // a page that is not PM
-    static constexpr std::uint64_t kAbsent = ~std::uint64_t{1};  // nothing is mapped there; never inserted
+    static constexpr std::uint64_t kAbsent =
+        ~std::uint64_t{1}; // nothing is mapped there; never inserted
     static constexpr std::uint64_t kUnknown = ~std::uint64_t{2}; // from here on no page of PM
 
     // The physical address of the page that holds `address`, if that is PM.
@@ -26,7 +27,10 @@ public:
         return entry.tag == tag(address) ? entry.frame : kUnknown;
     }
 
-    void insert(std::uint64_t address, std::uint64_t frame) { entries_[slot(address)] = {tag(address), frame}; }
+    void insert(std::uint64_t address, std::uint64_t frame)
+    {
+        entries_[slot(address)] = {tag(address), frame};
+    }
 
     void forget()
     {

@@ -31,7 +31,8 @@ constexpr KindWords kKindWords[] = {
     {ErrorKind::trace, "the results of a test", "; --restart forgets it and tests anew"},
 };
 
-// SQLite keeps what was said when the file was opened; all that a statement knows is its connection.
+// SQLite keeps what was said when the file was opened; all that a statement knows is its
+// connection.
 const KindWords &words_of(const char *file)
 {
     const std::int64_t kind = file && *file ? sqlite3_uri_int64(file, kKindParameter, 0) : 0;
@@ -56,18 +57,19 @@ std::string escaped(const std::string &text)
 
 std::string uri_of(const std::string &name, const std::filesystem::path &shown, FileKind kind)
 {
-    return fmt::format("file:{}?{}={}&{}={}", escaped(name), kKindParameter, static_cast<unsigned>(kind),
-                       kNameParameter, escaped(shown.string()));
+    return fmt::format("file:{}?{}={}&{}={}", escaped(name), kKindParameter,
+                       static_cast<unsigned>(kind), kNameParameter, escaped(shown.string()));
 }
 
 // The operating system's reason for the last failure to open a file.
 int reason_number(sqlite3 *database)
 {
-    return (sqlite3_errcode(database) & 0xff) == SQLITE_CANTOPEN ? sqlite3_system_errno(database) : 0;
+    return (sqlite3_errcode(database) & 0xff) == SQLITE_CANTOPEN ? sqlite3_system_errno(database)
+                                                                 : 0;
 }
 
-// What may be opened under the name: nothing yet, or a regular file. Not a link: it would lead out of
-// the folder.
+// What may be opened under the name: nothing yet, or a regular file. Not a link: it would lead out
+// of the folder.
 void check_is_file(int folder, const std::filesystem::path &path, FileKind kind)
 {
     const KindWords &words = kKindWords[static_cast<unsigned>(kind)];
@@ -75,10 +77,12 @@ void check_is_file(int folder, const std::filesystem::path &path, FileKind kind)
     if (fstatat(folder, path.filename().c_str(), &status, AT_SYMLINK_NOFOLLOW) < 0)
         return; // SQLite says what is wrong
     if (S_ISLNK(status.st_mode))
-        fail(words.error, "{} is a symbolic link, which fencepost does not follow; name the file itself",
+        fail(words.error,
+             "{} is a symbolic link, which fencepost does not follow; name the file itself",
              path.string());
     if (!S_ISREG(status.st_mode))
-        fail(words.error, "{} is not {}: it is not a regular file{}", path.string(), words.what, words.advice);
+        fail(words.error, "{} is not {}: it is not a regular file{}", path.string(), words.what,
+             words.advice);
 }
 
 } // namespace
@@ -279,11 +283,13 @@ Database::Database(const std::filesystem::path &path, int flags, FileKind kind)
     handle_.reset(handle);
     if (code != SQLITE_OK) {
         const char *refusal = take_refusal();
-        fail(refusal ? kKindWords[static_cast<unsigned>(kind)].error : ErrorKind::io, "cannot open {}: {}",
-             path.string(), refusal                          ? std::string(refusal)
-             : handle && reason_number(handle) ? std::generic_category().message(reason_number(handle))
-             : handle                          ? std::string(sqlite3_errmsg(handle))
-                                               : std::string(sqlite3_errstr(code)));
+        fail(refusal ? kKindWords[static_cast<unsigned>(kind)].error : ErrorKind::io,
+             "cannot open {}: {}", path.string(),
+             refusal ? std::string(refusal)
+             : handle && reason_number(handle)
+                 ? std::generic_category().message(reason_number(handle))
+             : handle ? std::string(sqlite3_errmsg(handle))
+                      : std::string(sqlite3_errstr(code)));
     }
     sqlite3_extended_result_codes(handle, 1);
 }

@@ -19,7 +19,8 @@ namespace fencepost::trace {
 // What our user takes a SQLite file for.
 enum class FileKind {
     trace,
-    image_index,  // states --index: a file that the user named, so what is wrong with it is Error(usage)
+    image_index,  // states --index: a file that the user named, so what is wrong with it is
+                  // Error(usage)
     test_results, // results.db
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The entry point of the loadable extension `fencepost_trace`: the virtual tables in any SQLite program.
+// The entry point of the loadable extension `fencepost_trace`: the virtual tables in any SQLite
+// program.
 #include <exception>
 
 #include <sqlite3ext.h>

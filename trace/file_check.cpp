@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
-#include "trace/tables.h"
 #include "trace/schema.h"
+#include "trace/tables.h"
 
 namespace fencepost::trace {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// See folder_vfs.h. The unix VFS does the work; this one decides what it is asked for. A journal may
-// name a super-journal, which SQLite deletes after a rollback: that name comes from whoever wrote
-// the journal, so it is never looked at, opened or deleted.
+// See folder_vfs.h. The unix VFS does the work; this one decides what it is asked for. A journal
+// may name a super-journal, which SQLite deletes after a rollback: that name comes from whoever
+// wrote the journal, so it is never looked at, opened or deleted.
 #include "trace/folder_vfs.h"
 
 #include <algorithm>
@@ -76,16 +76,18 @@ int open_file(sqlite3_vfs *, const char *name, sqlite3_file *file, int flags, in
     if (!is_in_folder(name) || !(flags & (SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_MAIN_JOURNAL)))
         return refuse(SQLITE_CANTOPEN, "its journal names another file");
     if (!is_file_or_nothing(name))
-        return refuse(SQLITE_CANTOPEN, flags & SQLITE_OPEN_MAIN_DB ? "it is not a regular file"
-                                                                   : "its journal is not a regular file");
+        return refuse(SQLITE_CANTOPEN, flags & SQLITE_OPEN_MAIN_DB
+                                           ? "it is not a regular file"
+                                           : "its journal is not a regular file");
     const int code = inner()->xOpen(inner(), name, file, flags, out_flags);
     if (code != SQLITE_OK || !(flags & SQLITE_OPEN_MAIN_DB) || !has_log(file))
         return code;
     file->pMethods->xClose(file);
     file->pMethods = nullptr;
-    return refuse(SQLITE_CANTOPEN,
-                  "it has a write-ahead log, which fencepost does not use; PRAGMA journal_mode = DELETE "
-                  "in the program that made it takes that away");
+    return refuse(
+        SQLITE_CANTOPEN,
+        "it has a write-ahead log, which fencepost does not use; PRAGMA journal_mode = DELETE "
+        "in the program that made it takes that away");
 }
 
 int delete_file(sqlite3_vfs *, const char *name, int sync_directory)

@@ -70,7 +70,8 @@ void check_journal(int folder, const std::string &database, const fs::path &show
         fail_errno(fmt::format("cannot look at {}", journal));
     }
     if (!S_ISREG(status.st_mode))
-        fail(ErrorKind::trace, "{} is not a regular file, so fencepost did not write it; remove it if you trust {}",
+        fail(ErrorKind::trace,
+             "{} is not a regular file, so fencepost did not write it; remove it if you trust {}",
              journal, shown.filename().string());
     const Fd fd(openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     if (!fd && errno == ENOENT) // its writer has just committed
@@ -79,7 +80,8 @@ void check_journal(int folder, const std::string &database, const fs::path &show
         fail_errno(fmt::format("cannot open {}", journal));
     if (super_journal(tail_of(fd.get(), static_cast<std::uint64_t>(status.st_size), journal)))
         fail(ErrorKind::trace,
-             "{} names a super-journal, so fencepost did not write it; it is not rolled back", journal);
+             "{} names a super-journal, so fencepost did not write it; it is not rolled back",
+             journal);
 }
 
 bool roll_back(const fs::path &path, FileKind kind)

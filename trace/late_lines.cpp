@@ -15,8 +15,8 @@ std::vector<LateLine> late_lines(const TraceReader &reader)
     while (row.step()) {
         const std::span<const std::byte> bytes = row.blob(2);
         if (bytes.size() != kLineBytes)
-            fail(ErrorKind::trace, "{} is damaged: a late line has {} bytes", reader.path().string(),
-                 bytes.size());
+            fail(ErrorKind::trace, "{} is damaged: a late line has {} bytes",
+                 reader.path().string(), bytes.size());
         LateLine &late = lines.emplace_back();
         late.line = row.number(0);
         late.written = row.number(1);

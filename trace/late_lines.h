@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What was written to PM after the workload's end, while the machine was brought to a stop: table late_line.
+// What was written to PM after the workload's end, while the machine was brought to a stop: table
+// late_line.
 #pragma once
 
 #include <array>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// See whole_check.h. SQLite reads only the pages that a question needs, so damage elsewhere stays unseen until then.
+// See whole_check.h. SQLite reads only the pages that a question needs, so damage elsewhere stays
+// unseen until then.
 #include "trace/whole_check.h"
 
 #include <algorithm>
@@ -26,24 +27,28 @@ void check_pages(const TraceReader &reader)
     Statement check(reader.connection(), "PRAGMA integrity_check(1)");
     while (check.step())
         if (check.text(0) != "ok")
-            fail(ErrorKind::trace, "{} is truncated or damaged: SQLite says {}", reader.path().string(),
-                 first_complaint(check.text(0)));
+            fail(ErrorKind::trace, "{} is truncated or damaged: SQLite says {}",
+                 reader.path().string(), first_complaint(check.text(0)));
 }
 
 void check_markers(const TraceReader &reader)
 {
     std::vector<std::pair<std::uint64_t, MarkerKind>> events;
     reader.scan({.kinds = kind_bit(EventKind::marker), .with_values = false})
-        .for_each([&](std::uint64_t seq, const Event &event, auto) { events.emplace_back(seq, event.marker_kind()); });
+        .for_each([&](std::uint64_t seq, const Event &event, auto) {
+            events.emplace_back(seq, event.marker_kind());
+        });
     std::size_t rows = 0;
     reader.for_each_marker([&](const MarkerRow &row) {
         if (rows >= events.size() || events[rows] != std::pair(row.seq, row.kind))
-            fail(ErrorKind::trace, "{} is damaged: it has words for a marker at seq {} that its events do not have",
+            fail(ErrorKind::trace,
+                 "{} is damaged: it has words for a marker at seq {} that its events do not have",
                  reader.path().string(), row.seq);
         ++rows;
     });
     if (rows != events.size())
-        fail(ErrorKind::trace, "{} is damaged: its events have {} markers, and {} of them have words",
+        fail(ErrorKind::trace,
+             "{} is damaged: its events have {} markers, and {} of them have words",
              reader.path().string(), events.size(), rows);
 }
 

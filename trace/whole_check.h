@@ -6,9 +6,9 @@
 
 namespace fencepost::trace {
 
-// Looks at every page of the file and every row of its tables, and at whether each marker event has its words.
-// Damage is Error(trace). The events' own blocks and the initial image are left to whoever replays them:
-// their digests are checked there.
+// Looks at every page of the file and every row of its tables, and at whether each marker event has
+// its words. Damage is Error(trace). The events' own blocks and the initial image are left to
+// whoever replays them: their digests are checked there.
 void check_whole(const TraceReader &reader);
 
 } // namespace fencepost::trace

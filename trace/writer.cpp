@@ -12,14 +12,14 @@
 #include "base/deadline.h"
 #include "base/error.h"
 #include "base/files.h"
-#include "trace/late_lines.h"
 #include "trace/block.h"
 #include "trace/database.h"
-#include "trace/tables.h"
 #include "trace/file_check.h"
 #include "trace/image.h"
+#include "trace/late_lines.h"
 #include "trace/schema.h"
 #include "trace/stream_digest.h"
+#include "trace/tables.h"
 
 namespace fencepost::trace {
 

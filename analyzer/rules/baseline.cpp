@@ -60,7 +60,8 @@ void write_baseline(const std::filesystem::path &file, const findings::RuleRepor
                         {"module", finding.place.code.module},
                         {"message", finding.message}});
     const json document = {{"format", kFormat}, {"findings", list}};
-    write_output(file, document.dump(2, ' ', false, json::error_handler_t::replace) + "\n", overwrite);
+    write_output(file, document.dump(2, ' ', false, json::error_handler_t::replace) + "\n",
+                 overwrite);
 }
 
 } // namespace fencepost::rules

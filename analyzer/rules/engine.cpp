@@ -270,9 +270,10 @@ std::vector<std::string> Engine::statements()
             all.push_back(fmt::format("{} = {}: {}; findings may be wrong", counter.name,
                                       counter.value, counter.meaning));
     if (code_.nameless_sites() != 0)
-        all.push_back(fmt::format("{} of {} sites have no symbol: they are named by their place in a "
-                                  "file or in memory, and suppressions by function do not match them",
-                                  code_.nameless_sites(), code_.sites().size() - 1));
+        all.push_back(
+            fmt::format("{} of {} sites have no symbol: they are named by their place in a "
+                        "file or in memory, and suppressions by function do not match them",
+                        code_.nameless_sites(), code_.sites().size() - 1));
     if (code_.dangling() != 0)
         all.push_back(fmt::format("{} references to code lead nowhere: such callers are left out",
                                   code_.dangling()));

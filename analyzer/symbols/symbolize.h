@@ -21,8 +21,8 @@ struct SymbolSources {
     // The guest's /proc/kallsyms and /proc/modules: text, or that text compressed with zstd.
     std::filesystem::path kallsyms = {};
     std::filesystem::path modules = {};
-    // The kernel as ELF with debug information. Kernel modules have names, from kallsyms, but no lines:
-    // their debug information would have to be relocated first.
+    // The kernel as ELF with debug information. Kernel modules have names, from kallsyms, but no
+    // lines: their debug information would have to be relocated first.
     std::filesystem::path vmlinux = {};
     // Where the guest's programs and libraries are, in the order in which they are asked.
     std::vector<GuestFile> files = {};                         // what was copied into the guest

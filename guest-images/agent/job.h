@@ -58,11 +58,11 @@ struct StepReport {
 };
 
 struct JobReport {
-    std::vector<StepReport> steps; // those that were begun
-    std::string kernel_log;        // what came in since the guest resumed
-    std::string modules;           // /proc/modules at the end
-    std::string kallsyms;          // only when the modules are not those of the boot
-    std::uint64_t elapsed_usec = 0; // guest time from resuming to the end of the last step
+    std::vector<StepReport> steps;         // those that were begun
+    std::string kernel_log;                // what came in since the guest resumed
+    std::string modules;                   // /proc/modules at the end
+    std::string kallsyms;                  // only when the modules are not those of the boot
+    std::uint64_t elapsed_usec = 0;        // guest time from resuming to the end of the last step
     std::vector<Observation> observations; // if any were asked for
 
     bool operator==(const JobReport &) const = default;

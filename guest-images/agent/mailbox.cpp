@@ -35,7 +35,8 @@ std::uint64_t check_of(std::string_view message)
 
 std::uint64_t Mailbox::capacity(MailboxPart part)
 {
-    return part == MailboxPart::request ? kAnswerStart - kRequestStart : kMailboxBytes - kAnswerStart;
+    return part == MailboxPart::request ? kAnswerStart - kRequestStart
+                                        : kMailboxBytes - kAnswerStart;
 }
 
 MailboxHeader Mailbox::header() const

@@ -14,8 +14,8 @@
 namespace fencepost::agent {
 
 // Where it is: behind all that a guest may have as RAM and PM. For QEMU it is a virtio-pmem device,
-// because that has a fixed place from the start, which restoring asks of shared memory; in the guest
-// no driver for it is loaded, so that it never interrupts.
+// because that has a fixed place from the start, which restoring asks of shared memory; in the
+// guest no driver for it is loaded, so that it never interrupts.
 inline constexpr std::uint64_t kMailboxAddress = 9ull << 30; // guest physical
 inline constexpr std::uint64_t kMailboxBytes = 64ull << 20;
 inline constexpr std::uint32_t kMailboxVersion = 1;

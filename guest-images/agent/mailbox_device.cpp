@@ -45,11 +45,12 @@ bool switch_cpus(const char *state)
 std::optional<Mailbox> find_mailbox()
 {
     const Descriptor memory(open("/dev/mem", O_RDWR | O_SYNC | O_CLOEXEC));
-    void *mapped = memory ? mmap(nullptr, kMailboxBytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory.get(),
-                                 static_cast<off_t>(kMailboxAddress))
+    void *mapped = memory ? mmap(nullptr, kMailboxBytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+                                 memory.get(), static_cast<off_t>(kMailboxAddress))
                           : MAP_FAILED;
     if (mapped == MAP_FAILED) {
-        note_in_kernel_log(std::string("cannot map the mailbox through /dev/mem: ") + std::strerror(errno));
+        note_in_kernel_log(std::string("cannot map the mailbox through /dev/mem: ") +
+                           std::strerror(errno));
         return std::nullopt;
     }
     const Mailbox mailbox({static_cast<std::byte *>(mapped), kMailboxBytes});

@@ -19,9 +19,9 @@ void stop_machine();
 bool keep_one_cpu();
 bool restore_cpus();
 
-// Where there are several CPUs: a process that keeps the first one from ever being idle, at the lowest
-// priority. When all CPUs sleep, QEMU's main thread moves the clock and wakes them, a little sooner or
-// later; with one CPU that makes no difference, with several it changes whose turn it is.
+// Where there are several CPUs: a process that keeps the first one from ever being idle, at the
+// lowest priority. When all CPUs sleep, QEMU's main thread moves the clock and wakes them, a little
+// sooner or later; with one CPU that makes no difference, with several it changes whose turn it is.
 void keep_awake();
 
 } // namespace fencepost::agent

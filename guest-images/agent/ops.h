@@ -10,37 +10,37 @@
 namespace fencepost::agent {
 
 enum class OpKind : std::uint8_t {
-    open,         // slot, path, number[0] flags, number[1] mode
-    close,        // slot
-    mkdir,        // path, number[0] mode
-    rmdir,        // path
-    unlink,       // path
-    remove,       // path: a file or an empty directory
-    rename,       // path, path2, number[0] flags of renameat2
-    link,         // path, path2
-    symlink,      // path (what it points to), path2
-    truncate,     // path, number[0] length
-    ftruncate,    // slot, number[0] length
-    write,        // slot, data
-    pwrite,       // slot, number[0] offset, data
-    read,         // slot, number[0] length
-    pread,        // slot, number[0] offset, number[1] length
-    fallocate,    // slot, number[0] mode, number[1] offset, number[2] length
-    fsync,        // slot
-    fdatasync,    // slot
-    syncfs,       // slot
-    sync,         //
-    chmod,        // path, number[0] mode
-    setxattr,     // path, path2 (its name), data
-    removexattr,  // path, path2 (its name)
-    map,          // slot, slot2 (the file), number[0] offset, number[1] length
-    store,        // slot, number[0] offset in the map, data
-    flush,        // slot, number[0] offset in the map, number[1] length: clwb or clflush each line
-    fence,        // sfence
-    msync,        // slot, number[0] offset in the map, number[1] length
-    unmap,        // slot
-    checkpoint,   // number[0]; a marker, not an operation
-    mark,         // the workload under test begins here: see OpsProgram
+    open,        // slot, path, number[0] flags, number[1] mode
+    close,       // slot
+    mkdir,       // path, number[0] mode
+    rmdir,       // path
+    unlink,      // path
+    remove,      // path: a file or an empty directory
+    rename,      // path, path2, number[0] flags of renameat2
+    link,        // path, path2
+    symlink,     // path (what it points to), path2
+    truncate,    // path, number[0] length
+    ftruncate,   // slot, number[0] length
+    write,       // slot, data
+    pwrite,      // slot, number[0] offset, data
+    read,        // slot, number[0] length
+    pread,       // slot, number[0] offset, number[1] length
+    fallocate,   // slot, number[0] mode, number[1] offset, number[2] length
+    fsync,       // slot
+    fdatasync,   // slot
+    syncfs,      // slot
+    sync,        //
+    chmod,       // path, number[0] mode
+    setxattr,    // path, path2 (its name), data
+    removexattr, // path, path2 (its name)
+    map,         // slot, slot2 (the file), number[0] offset, number[1] length
+    store,       // slot, number[0] offset in the map, data
+    flush,       // slot, number[0] offset in the map, number[1] length: clwb or clflush each line
+    fence,       // sfence
+    msync,       // slot, number[0] offset in the map, number[1] length
+    unmap,       // slot
+    checkpoint,  // number[0]; a marker, not an operation
+    mark,        // the workload under test begins here: see OpsProgram
     last = mark,
 };
 
@@ -79,8 +79,8 @@ constexpr char pattern_byte(std::uint64_t seed, std::uint64_t offset)
 struct Op {
     OpKind kind = OpKind::sync;
     OpFailure failure = OpFailure::ends;
-    bool marked = true;    // with operation markers around it
-    std::uint32_t line = 0; // in the source
+    bool marked = true;       // with operation markers around it
+    std::uint32_t line = 0;   // in the source
     std::uint32_t number = 0; // of the operation, from 1
     std::uint16_t slot = 0;
     std::uint16_t slot2 = 0;
@@ -106,8 +106,8 @@ struct OpsPhase {
     bool operator==(const OpsPhase &) const = default;
 };
 
-// What comes before a `mark` is preparation: it has no markers, is not observed, and is made durable
-// (sync, and a fence of this CPU) before the mark. Power does not fail in it.
+// What comes before a `mark` is preparation: it has no markers, is not observed, and is made
+// durable (sync, and a fence of this CPU) before the mark. Power does not fail in it.
 struct OpsProgram {
     std::uint16_t file_slots = 0;
     std::uint16_t map_slots = 0;

@@ -34,7 +34,8 @@ std::string read_text(const char *path)
     const Descriptor file(open(path, O_RDONLY | O_CLOEXEC));
     std::string text;
     char buffer[65536];
-    for (ssize_t got; file && text.size() < kTextLimit && (got = read(file.get(), buffer, sizeof buffer)) > 0;)
+    for (ssize_t got;
+         file && text.size() < kTextLimit && (got = read(file.get(), buffer, sizeof buffer)) > 0;)
         text.append(buffer, static_cast<std::size_t>(got));
     return text;
 }
@@ -115,7 +116,8 @@ void do_steps(const Job &job, JobReport &report)
 {
     for (const JobStep &step : job.steps) {
         if (job.recorded)
-            fencepost_mark(FENCEPOST_MARKER_NOTE | FENCEPOST_MARKER_SHARED, 0, step_note(step.kind), 0);
+            fencepost_mark(FENCEPOST_MARKER_NOTE | FENCEPOST_MARKER_SHARED, 0, step_note(step.kind),
+                           0);
         const pid_t marks = step.operations.empty() ? -1 : start_script_marks(step.operations);
         if (step.system_calls)
             fencepost_syscalls_on();
@@ -184,9 +186,9 @@ private:
                            [](const JobStep &step) { return is_sound(step.ops); });
     }
 
-    // Taking a CPU offline executes wbinvd, which would be a flush of everything that the workload forgot to
-    // flush: its end comes first. What reaches PM until the machine stands still is in the final image,
-    // which the host takes then, and the tracer keeps it apart.
+    // Taking a CPU offline executes wbinvd, which would be a flush of everything that the workload
+    // forgot to flush: its end comes first. What reaches PM until the machine stands still is in
+    // the final image, which the host takes then, and the tracer keeps it apart.
     void end_recording()
     {
         fencepost_workload_end();

@@ -8,7 +8,7 @@
 
 namespace fencepost::agent {
 
-inline constexpr const char *kMarkPipe = "/run/fencepost/mark";     // "b NUMBER" or "e NUMBER STATUS"
+inline constexpr const char *kMarkPipe = "/run/fencepost/mark"; // "b NUMBER" or "e NUMBER STATUS"
 inline constexpr const char *kMarkedPipe = "/run/fencepost/marked"; // a line when the marker is set
 
 // The shell functions that use them. They leave $? as they found it, except under `set -e`, where a

@@ -245,7 +245,8 @@ std::optional<std::string> ImageStore::stale_reason(const Manifest &manifest) co
             return "it was made by another version of fencepost";
         if (input.kind == InputKind::agent && input.digest != file_digest(agent()))
             return "the guest agent has changed";
-        if (input.kind == InputKind::marker_program && !mark().empty() && input.digest != file_digest(mark()))
+        if (input.kind == InputKind::marker_program && !mark().empty() &&
+            input.digest != file_digest(mark()))
             return "the program fencepost-mark has changed";
         if (!input.path)
             continue;

@@ -31,8 +31,9 @@ static int usage(void)
 {
     fputs("usage:\n", stderr);
     for (size_t i = 0; i < verb_count; i++)
-        fprintf(stderr, "  fencepost-mark %s%s%s%s\n", verbs[i].name, verbs[i].has_number ? " NUMBER" : "",
-                verbs[i].last ? " " : "", verbs[i].last ? verbs[i].last : "");
+        fprintf(stderr, "  fencepost-mark %s%s%s%s\n", verbs[i].name,
+                verbs[i].has_number ? " NUMBER" : "", verbs[i].last ? " " : "",
+                verbs[i].last ? verbs[i].last : "");
     return 2;
 }
 
@@ -52,7 +53,8 @@ int main(int argc, char **argv)
     const struct verb *verb = verbs;
     while (argc > 1 && verb < verbs + verb_count && strcmp(verb->name, argv[1]) != 0)
         verb++;
-    if (argc < 2 || verb == verbs + verb_count || argc != 2 + verb->has_number + (verb->last != NULL))
+    if (argc < 2 || verb == verbs + verb_count ||
+        argc != 2 + verb->has_number + (verb->last != NULL))
         return usage();
     int64_t number = 0;
     int64_t result = 0;

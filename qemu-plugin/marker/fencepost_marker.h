@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Markers: notes that a program or kernel module leaves in the trace of the machine it runs in. A
- * marker is one `nop` with a magic displacement; what it says is in registers. Outside a recording it
- * does nothing, at the cost of a few moves. Needs no library, no privilege and no recompiled kernel.
+ * marker is one `nop` with a magic displacement; what it says is in registers. Outside a recording
+ * it does nothing, at the cost of a few moves. Needs no library, no privilege and no recompiled
+ * kernel.
  */
 #ifndef FENCEPOST_MARKER_H
 #define FENCEPOST_MARKER_H
@@ -38,7 +39,8 @@ enum fencepost_marker_code {
 /* Added to a code: the marker belongs to no process, so that several can mark one operation. */
 #define FENCEPOST_MARKER_SHARED 0x100u
 
-/* rdi: number, or address of a range; rsi, rdx: text and its length; rcx: result, or size of a range. */
+/* rdi: number, or address of a range; rsi, rdx: text and its length; rcx: result, or size of a
+ * range. */
 static inline void fencepost_mark(uint64_t code, uint64_t number, const char *text, uint64_t value)
 {
     /* Read byte by byte, so that all of the text is in memory when the tracer looks for it. */
@@ -49,12 +51,13 @@ static inline void fencepost_mark(uint64_t code, uint64_t number, const char *te
             length++;
     __asm__ volatile(".byte 0x0f, 0x1f, 0x84, 0x00\n\t.long %c[magic]"
                      :
-                     : [magic] "i"(FENCEPOST_MARKER_MAGIC), "a"(code), "D"(number), "S"(text), "d"(length),
-                       "c"(value)
+                     : [magic] "i"(FENCEPOST_MARKER_MAGIC), "a"(code), "D"(number), "S"(text),
+                       "d"(length), "c"(value)
                      : "memory");
 }
 
-/* An operation of the workload: what it is, and later what it returned. The same number pairs them. */
+/* An operation of the workload: what it is, and later what it returned. The same number pairs them.
+ */
 static inline void fencepost_op_begin(uint64_t number, const char *text)
 {
     fencepost_mark(FENCEPOST_MARKER_OP_BEGIN, number, text, 0);
@@ -65,7 +68,8 @@ static inline void fencepost_op_end(uint64_t number, int64_t result)
     fencepost_mark(FENCEPOST_MARKER_OP_END, number, 0, (uint64_t)result);
 }
 
-/* A checkpoint with this text: what came before prepares the test, and power does not fail in it. */
+/* A checkpoint with this text: what came before prepares the test, and power does not fail in it.
+ */
 #define FENCEPOST_MARK_TEXT "mark"
 
 /* A place of interest, for example where everything so far should be durable. */
@@ -97,7 +101,8 @@ static inline void fencepost_strand_end(uint64_t number)
     fencepost_mark(FENCEPOST_MARKER_STRAND_END, number, 0, 0);
 }
 
-/* A name for `bytes` bytes at `address`, in the caller's address space. Pages that were not touched yet have no place. */
+/* A name for `bytes` bytes at `address`, in the caller's address space. Pages that were not touched
+ * yet have no place. */
 static inline void fencepost_range(const void *address, size_t bytes, const char *name)
 {
     fencepost_mark(FENCEPOST_MARKER_RANGE, (uint64_t)address, name, bytes);
@@ -119,7 +124,8 @@ static inline void fencepost_note(const char *text)
     fencepost_mark(FENCEPOST_MARKER_NOTE, 0, text, 0);
 }
 
-/* For the guest agent: between the two, system calls of all processes but the caller are recorded. */
+/* For the guest agent: between the two, system calls of all processes but the caller are recorded.
+ */
 static inline void fencepost_syscalls_on(void)
 {
     fencepost_mark(FENCEPOST_MARKER_SYSCALLS_ON, 0, 0, 0);

@@ -29,10 +29,12 @@ Diagnosis examine_qemu()
 {
     try {
         const QemuProgram qemu = find_qemu();
-        Diagnosis result = {"QEMU", Health::good, fmt::format("{} at {}", qemu.version, qemu.path.string()), ""};
+        Diagnosis result = {"QEMU", Health::good,
+                            fmt::format("{} at {}", qemu.version, qemu.path.string()), ""};
         if (!qemu.sufficient()) {
             result.health = Health::bad;
-            result.remedy = fmt::format("{}.{} or newer is needed: run ./setup", kMinQemuMajor, kMinQemuMinor);
+            result.remedy =
+                fmt::format("{}.{} or newer is needed: run ./setup", kMinQemuMajor, kMinQemuMinor);
         }
         return result;
     } catch (const Error &error) {
@@ -48,11 +50,12 @@ Diagnosis examine_plugins()
         if (!probe.loads)
             return {name, Health::bad, "a plugin does not load: " + probe.detail,
                     "use a QEMU built with --enable-plugins (FENCEPOST_QEMU)"};
-        const std::string levels = fmt::format("a plugin loads; interface levels {} to {}", probe.min_level, probe.level);
+        const std::string levels =
+            fmt::format("a plugin loads; interface levels {} to {}", probe.min_level, probe.level);
         if (probe.min_level > kMaxPluginLevel || probe.level < kMinPluginLevel)
             return {name, Health::bad, levels,
-                    fmt::format("levels {} to {} are supported: use another QEMU (FENCEPOST_QEMU)", kMinPluginLevel,
-                                kMaxPluginLevel)};
+                    fmt::format("levels {} to {} are supported: use another QEMU (FENCEPOST_QEMU)",
+                                kMinPluginLevel, kMaxPluginLevel)};
         return {name, Health::good, levels, ""};
     } catch (const Error &error) {
         return {name, Health::bad, error.what(), "mend QEMU first"};
@@ -89,18 +92,21 @@ Diagnosis examine_libvirt([[maybe_unused]] const fs::path &cache)
         return {"libvirt", Health::limited, error.what(), "run ./setup, or use --backend process"};
     }
 #else
-    return {"libvirt", Health::limited, "built without it", "build with -Dlibvirt=enabled, or use --backend process"};
+    return {"libvirt", Health::limited, "built without it",
+            "build with -Dlibvirt=enabled, or use --backend process"};
 #endif
 }
 
-Diagnosis examine_tool(const char *program, const std::vector<std::string> &version_arguments, const char *use)
+Diagnosis examine_tool(const char *program, const std::vector<std::string> &version_arguments,
+                       const char *use)
 {
     const auto path = find_program(program);
     if (!path)
         return {program, Health::bad, fmt::format("not installed ({})", use), "run ./setup"};
     std::vector<std::string> command = {path->string()};
     command.insert(command.end(), version_arguments.begin(), version_arguments.end());
-    const CommandResult result = run_command(command, {.deadline = Deadline::after(std::chrono::seconds(20))});
+    const CommandResult result =
+        run_command(command, {.deadline = Deadline::after(std::chrono::seconds(20))});
     const std::string &said = result.output.empty() ? result.errors : result.output;
     return {program, Health::good, said.substr(0, said.find('\n')), ""};
 }
@@ -110,17 +116,22 @@ Diagnosis examine_sandbox()
 {
     const auto path = find_program("bwrap");
     if (!path)
-        return {"sandbox", Health::bad, "bubblewrap is not installed (fsck oracles run in it)", "run ./setup"};
+        return {"sandbox", Health::bad, "bubblewrap is not installed (fsck oracles run in it)",
+                "run ./setup"};
     const auto attempt = [&](const char *more) {
-        return run_command({path->string(), more, "--unshare-net", "--unshare-pid", "--ro-bind", "/", "/", "true"},
-                           {.deadline = Deadline::after(std::chrono::seconds(20))});
+        return run_command(
+            {path->string(), more, "--unshare-net", "--unshare-pid", "--ro-bind", "/", "/", "true"},
+            {.deadline = Deadline::after(std::chrono::seconds(20))});
     };
     const CommandResult result = attempt("--unshare-user");
     if (!result.success() && geteuid() == 0 && attempt("--unshare-ipc").success())
-        return {"sandbox", Health::good, "bubblewrap runs programs as nobody and without network; no user namespaces here", ""};
+        return {"sandbox", Health::good,
+                "bubblewrap runs programs as nobody and without network; no user namespaces here",
+                ""};
     if (!result.success())
         return {"sandbox", Health::limited, result.last_words(),
-                "allow user namespaces, or use only oracles that need no program: --oracle mount,semantic,usable"};
+                "allow user namespaces, or use only oracles that need no program: --oracle "
+                "mount,semantic,usable"};
     return {"sandbox", Health::good, "bubblewrap runs programs without privileges or network", ""};
 }
 
@@ -131,7 +142,8 @@ Diagnosis examine_image(const fs::path &cache)
         const images::Image image = store.open();
         if (const auto reason = store.stale_reason(images::kDefaultImage))
             return {"guest image", Health::limited, "stale: " + *reason, "fencepost image build"};
-        return {"guest image", Health::good, fmt::format("fresh, kernel {}", image.kernel_release), ""};
+        return {"guest image", Health::good, fmt::format("fresh, kernel {}", image.kernel_release),
+                ""};
     } catch (const Error &error) {
         return {"guest image", Health::bad, error.what(), "fencepost image build"};
     }
@@ -145,7 +157,8 @@ Diagnosis examine_templates(const fs::path &cache)
         ++(status.stale_reason.empty() ? fresh : stale);
     const std::string counts = fmt::format("{} fresh, {} stale or damaged", fresh, stale);
     if (stale)
-        return {"templates", Health::limited, counts, "they are never used; fencepost image prune removes them"};
+        return {"templates", Health::limited, counts,
+                "they are never used; fencepost image prune removes them"};
     return {"templates", Health::good, counts, ""};
 }
 
@@ -154,7 +167,9 @@ Diagnosis examine_disk(const fs::path &cache)
     make_directories(cache);
     const std::uint64_t left = free_bytes(cache);
     Diagnosis result = {"disk", Health::good,
-                        fmt::format("{:.1f} GiB free for {}", static_cast<double>(left) / (1 << 30), cache.string()), ""};
+                        fmt::format("{:.1f} GiB free for {}", static_cast<double>(left) / (1 << 30),
+                                    cache.string()),
+                        ""};
     if (left < kWantedDisk) {
         result.health = Health::limited;
         result.remedy = "free some, or set FENCEPOST_CACHE to a place with 4 GiB";

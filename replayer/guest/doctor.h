@@ -25,6 +25,7 @@ struct Diagnosis {
 };
 
 // Calls `report` for each part as it is examined.
-void examine(const std::filesystem::path &cache, const std::function<void(const Diagnosis &)> &report);
+void examine(const std::filesystem::path &cache,
+             const std::function<void(const Diagnosis &)> &report);
 
 } // namespace fencepost::guest

@@ -19,10 +19,12 @@ std::uint64_t pm_base(const GuestConfig &config, std::size_t index)
 void validate(const GuestConfig &config)
 {
     if (config.ram < (128ull << 20) || config.ram > (2ull << 30) || config.ram % (2ull << 20))
-        fail(ErrorKind::usage, "guest RAM must be 128M to 2G in steps of 2M, not {}", format_size(config.ram));
+        fail(ErrorKind::usage, "guest RAM must be 128M to 2G in steps of 2M, not {}",
+             format_size(config.ram));
     if (config.cpus < 1 || config.cpus > 8)
         fail(ErrorKind::usage, "a guest has 1 to 8 CPUs, not {}", config.cpus);
-    if (config.recording && (config.accelerator != Accelerator::tcg || config.clock != Clock::icount))
+    if (config.recording &&
+        (config.accelerator != Accelerator::tcg || config.clock != Clock::icount))
         fail(ErrorKind::usage, "a recording guest is emulated and counts instructions");
     if (config.pm.size() > 4)
         fail(ErrorKind::usage, "a guest has at most 4 PM devices, not {}", config.pm.size());
@@ -48,7 +50,11 @@ std::uint64_t parse_size(const std::string &text)
     std::string_view suffix(rest, static_cast<std::size_t>(end - rest));
     if (suffix.ends_with("iB"))
         suffix.remove_suffix(2);
-    const int shift = suffix.empty() ? 0 : suffix == "K" ? 10 : suffix == "M" ? 20 : suffix == "G" ? 30 : -1;
+    const int shift = suffix.empty()  ? 0
+                      : suffix == "K" ? 10
+                      : suffix == "M" ? 20
+                      : suffix == "G" ? 30
+                                      : -1;
     if (error != std::errc() || shift < 0 || number > (UINT64_MAX >> shift))
         fail(ErrorKind::usage, "'{}' is not a size; write for example 128M or 1G", text);
     return number << shift;

@@ -34,7 +34,8 @@ void GuestLog::BoundedText::append(const char *data, std::size_t size)
 
 std::string GuestLog::BoundedText::text() const
 {
-    return dropped_ ? fmt::format("{}\n[{} bytes left out]\n{}", head_, dropped_, tail_) : head_ + tail_;
+    return dropped_ ? fmt::format("{}\n[{} bytes left out]\n{}", head_, dropped_, tail_)
+                    : head_ + tail_;
 }
 
 bool GuestLog::BoundedText::contains(std::string_view needle) const

@@ -40,12 +40,14 @@ KvmProbe probe_kvm(const fs::path &device, const std::function<void()> &boot)
     if (!kvm && (errno == EACCES || errno == EPERM))
         return {KvmState::no_permission, fmt::format("{} is not ours to open", device.string())};
     if (!kvm)
-        return {KvmState::broken, fmt::format("{} does not open: {}", device.string(), strerror(errno))};
+        return {KvmState::broken,
+                fmt::format("{} does not open: {}", device.string(), strerror(errno))};
     if (ioctl(kvm.get(), KVM_GET_API_VERSION, 0) != KVM_API_VERSION)
         return {KvmState::broken, fmt::format("{} does not answer as KVM does", device.string())};
     const Fd machine(ioctl(kvm.get(), KVM_CREATE_VM, 0));
     if (!machine)
-        return {KvmState::broken, fmt::format("KVM does not create a machine: {}", strerror(errno))};
+        return {KvmState::broken,
+                fmt::format("KVM does not create a machine: {}", strerror(errno))};
     return judge_probe_boot(boot);
 }
 
@@ -56,12 +58,14 @@ KvmProbe judge_probe_boot(const std::function<void()> &boot)
     } catch (const Error &error) {
         if (error.kind() != ErrorKind::guest)
             throw;
-        return {KvmState::broken, fmt::format("present, but a probe guest does not run: {}", error.what())};
+        return {KvmState::broken,
+                fmt::format("present, but a probe guest does not run: {}", error.what())};
     }
     return {KvmState::works, "a probe guest booted"};
 }
 
-void boot_kvm_guest(const fs::path &cache, const std::string &image, std::chrono::milliseconds limit)
+void boot_kvm_guest(const fs::path &cache, const std::string &image,
+                    std::chrono::milliseconds limit)
 {
     ProcessBackend backend(require_qemu());
     TemplateStore store(cache, backend);

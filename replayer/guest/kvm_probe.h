@@ -24,7 +24,10 @@ struct KvmProbe {
     KvmState state = KvmState::absent;
     std::string detail;
 
-    Accelerator accelerator() const { return state == KvmState::works ? Accelerator::kvm : Accelerator::tcg; }
+    Accelerator accelerator() const
+    {
+        return state == KvmState::works ? Accelerator::kvm : Accelerator::tcg;
+    }
 };
 
 // `boot` starts a guest on KVM and throws if its agent does not answer in time; it is only called
@@ -35,6 +38,7 @@ KvmProbe probe_kvm(const std::filesystem::path &device, const std::function<void
 KvmProbe judge_probe_boot(const std::function<void()> &boot);
 
 // Boots the smallest guest of this image on KVM under a deadline.
-void boot_kvm_guest(const std::filesystem::path &cache, const std::string &image, std::chrono::milliseconds limit);
+void boot_kvm_guest(const std::filesystem::path &cache, const std::string &image,
+                    std::chrono::milliseconds limit);
 
 } // namespace fencepost::guest

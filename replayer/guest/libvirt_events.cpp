@@ -53,7 +53,8 @@ namespace {
 
 using SharedEnd = std::shared_ptr<DomainEnd>;
 
-void on_shutdown(virConnectPtr, virDomainPtr, const char *, long long, unsigned, const char *details, void *opaque)
+void on_shutdown(virConnectPtr, virDomainPtr, const char *, long long, unsigned,
+                 const char *details, void *opaque)
 {
     const auto data = nlohmann::json::parse(details ? details : "{}", nullptr, false);
     if (data.is_object())
@@ -77,11 +78,11 @@ void release(void *opaque)
 DomainWatch::DomainWatch(virConnectPtr connection, virDomainPtr domain)
     : connection_(connection), end_(std::make_shared<DomainEnd>())
 {
-    shutdown_callback_ = virConnectDomainQemuMonitorEventRegister(connection, domain, "SHUTDOWN", on_shutdown,
-                                                                  new SharedEnd(end_), release, 0);
+    shutdown_callback_ = virConnectDomainQemuMonitorEventRegister(
+        connection, domain, "SHUTDOWN", on_shutdown, new SharedEnd(end_), release, 0);
     lifecycle_callback_ = virConnectDomainEventRegisterAny(
-        connection, domain, VIR_DOMAIN_EVENT_ID_LIFECYCLE, VIR_DOMAIN_EVENT_CALLBACK(on_lifecycle), new SharedEnd(end_),
-        release);
+        connection, domain, VIR_DOMAIN_EVENT_ID_LIFECYCLE, VIR_DOMAIN_EVENT_CALLBACK(on_lifecycle),
+        new SharedEnd(end_), release);
     if (shutdown_callback_ < 0 || lifecycle_callback_ < 0)
         fail(ErrorKind::guest, "libvirt does not report the machine's events");
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// See libvirt_machine.h. libvirt describes the machine (CPU, kernel, serial ports, channels) and owns
-// its life; what it has no words for (RAM and PM on files of ours, icount, plugins, a deferred
+// See libvirt_machine.h. libvirt describes the machine (CPU, kernel, serial ports, channels) and
+// owns its life; what it has no words for (RAM and PM on files of ours, icount, plugins, a deferred
 // incoming state) goes through as QEMU arguments. QEMU connects to sockets we listen on, because
 // libvirt cannot hand down open descriptors.
 #include "replayer/guest/libvirt_machine.h"
@@ -36,7 +36,8 @@ namespace {
 [[noreturn]] void fail_libvirt(const std::string &what)
 {
     const virError *error = virGetLastError();
-    fail(ErrorKind::guest, "{}: {}", what, error && error->message ? error->message : "libvirt gives no reason");
+    fail(ErrorKind::guest, "{}: {}", what,
+         error && error->message ? error->message : "libvirt gives no reason");
 }
 
 std::string escaped(const std::string &text)
@@ -73,8 +74,9 @@ const ScratchDirectory &embedded_root(const fs::path &cache)
         make_directories(root / "etc");
         make_directories(cache / "libvirt-capabilities");
         fs::create_directory_symlink(cache / "libvirt-capabilities", root / "cache");
-        std::string settings = "stdio_handler = \"file\"\nsecurity_driver = \"none\"\nnamespaces = []\n"
-                               "cgroup_controllers = []\nremember_owner = 0\n";
+        std::string settings =
+            "stdio_handler = \"file\"\nsecurity_driver = \"none\"\nnamespaces = []\n"
+            "cgroup_controllers = []\nremember_owner = 0\n";
         if (geteuid() == 0)
             settings += "user = \"root\"\ngroup = \"root\"\ndynamic_ownership = 0\n";
         write_file(root / "etc" / "qemu.conf", settings);
@@ -95,13 +97,16 @@ public:
             const fs::path root = embedded_root(cache).path() / "v";
             // domain-NN-NAME/monitor.sock under lib/qemu must fit into a socket address.
             if (root.string().size() > 60)
-                fail(ErrorKind::usage, "{} is too long a path for libvirt's sockets; set FENCEPOST_CACHE to a shorter one",
+                fail(ErrorKind::usage,
+                     "{} is too long a path for libvirt's sockets; set FENCEPOST_CACHE to a "
+                     "shorter one",
                      cache.string());
             address = "qemu:///embed?root=" + root.string();
         }
         connection_ = virConnectOpen(address.c_str());
         if (!connection_)
-            fail_libvirt(fmt::format("libvirt does not open {}", uri.empty() ? "its embedded driver" : uri));
+            fail_libvirt(
+                fmt::format("libvirt does not open {}", uri.empty() ? "its embedded driver" : uri));
     }
     ~LibvirtConnection() { virConnectClose(connection_); }
 
@@ -121,9 +126,12 @@ Fd listen_at(const fs::path &path)
     sockaddr_un address = {};
     address.sun_family = AF_UNIX;
     if (path.string().size() >= sizeof address.sun_path)
-        fail(ErrorKind::usage, "{} is too long for a socket's path; set FENCEPOST_CACHE to a shorter one", path.string());
+        fail(ErrorKind::usage,
+             "{} is too long for a socket's path; set FENCEPOST_CACHE to a shorter one",
+             path.string());
     path.string().copy(address.sun_path, sizeof address.sun_path - 1);
-    if (!fd || bind(fd.get(), reinterpret_cast<sockaddr *>(&address), sizeof address) < 0 || listen(fd.get(), 1) < 0)
+    if (!fd || bind(fd.get(), reinterpret_cast<sockaddr *>(&address), sizeof address) < 0 ||
+        listen(fd.get(), 1) < 0)
         fail_errno(fmt::format("cannot listen at {}", path.string()));
     return fd;
 }
@@ -142,8 +150,8 @@ Fd accept_from(const Fd &listener, Deadline deadline)
 
 class LibvirtMachine : public Machine {
 public:
-    LibvirtMachine(const QemuProgram &qemu, std::shared_ptr<LibvirtConnection> connection, const MachinePlan &plan,
-                   const fs::path &cache, Deadline deadline)
+    LibvirtMachine(const QemuProgram &qemu, std::shared_ptr<LibvirtConnection> connection,
+                   const MachinePlan &plan, const fs::path &cache, Deadline deadline)
         : connection_(std::move(connection)), scratch_(cache)
     {
         static std::atomic<unsigned> count = 0;
@@ -160,7 +168,8 @@ public:
         // next start of fencepost sweeps it up.
         unsigned flags = connection_->uri().empty() ? 0 : VIR_DOMAIN_START_AUTODESTROY;
         if (plan.restore)
-            flags |= VIR_DOMAIN_START_PAUSED; // else libvirt would start it before its state is there
+            flags |=
+                VIR_DOMAIN_START_PAUSED; // else libvirt would start it before its state is there
         domain_ = virDomainCreateXML(connection_->get(), xml.c_str(), flags);
         if (!domain_)
             fail_libvirt("libvirt does not start the machine");
@@ -248,11 +257,13 @@ private:
 
 } // namespace
 
-std::string domain_xml(const QemuProgram &qemu, const MachinePlan &plan, const std::string &name, const fs::path &sockets)
+std::string domain_xml(const QemuProgram &qemu, const MachinePlan &plan, const std::string &name,
+                       const fs::path &sockets)
 {
     const GuestConfig &config = plan.config;
     auto source = [&](const char *socket) {
-        return fmt::format("<source mode='connect' path='{}'/>", escaped((sockets / socket).string()));
+        return fmt::format("<source mode='connect' path='{}'/>",
+                           escaped((sockets / socket).string()));
     };
     std::string arguments;
     auto add = [&](const std::vector<std::string> &more) {
@@ -271,10 +282,12 @@ std::string domain_xml(const QemuProgram &qemu, const MachinePlan &plan, const s
     std::string serial_ports;
     int port = 0;
     for (const char *socket : {"console", "control_serial", "log_serial"})
-        serial_ports += fmt::format("    <serial type='unix'>{}<target port='{}'/></serial>\n", source(socket), port++);
+        serial_ports += fmt::format("    <serial type='unix'>{}<target port='{}'/></serial>\n",
+                                    source(socket), port++);
     const bool kvm = config.accelerator == Accelerator::kvm;
     const char *cpu = kvm ? "<cpu mode='host-passthrough'/>" : "<cpu mode='maximum'/>";
-    return fmt::format(R"(<domain type='{type}' xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'>
+    return fmt::format(
+        R"(<domain type='{type}' xmlns:qemu='http://libvirt.org/schemas/domain/qemu/1.0'>
   <name>{name}</name>
   <memory unit='b'>{ram}</memory>
   <vcpu>{cpus}</vcpu>
@@ -301,17 +314,18 @@ std::string domain_xml(const QemuProgram &qemu, const MachinePlan &plan, const s
 {arguments}  </qemu:commandline>
 </domain>
 )",
-                       fmt::arg("type", kvm ? "kvm" : "qemu"), fmt::arg("name", name), fmt::arg("ram", config.ram),
-                       fmt::arg("cpus", config.cpus), fmt::arg("kernel", escaped(plan.kernel.string())),
-                       fmt::arg("initrd", escaped(plan.initrd.string())),
-                       fmt::arg("command_line", escaped(kernel_command_line(config))), fmt::arg("cpu", cpu),
-                       fmt::arg("emulator", escaped(qemu.path.string())), fmt::arg("serial_ports", serial_ports),
-                       fmt::arg("control", source("control_virtio")), fmt::arg("log", source("log_virtio")),
-                       fmt::arg("arguments", arguments));
+        fmt::arg("type", kvm ? "kvm" : "qemu"), fmt::arg("name", name), fmt::arg("ram", config.ram),
+        fmt::arg("cpus", config.cpus), fmt::arg("kernel", escaped(plan.kernel.string())),
+        fmt::arg("initrd", escaped(plan.initrd.string())),
+        fmt::arg("command_line", escaped(kernel_command_line(config))), fmt::arg("cpu", cpu),
+        fmt::arg("emulator", escaped(qemu.path.string())), fmt::arg("serial_ports", serial_ports),
+        fmt::arg("control", source("control_virtio")), fmt::arg("log", source("log_virtio")),
+        fmt::arg("arguments", arguments));
 }
 
 LibvirtBackend::LibvirtBackend(QemuProgram qemu, const std::string &uri, const fs::path &cache)
-    : qemu_(std::move(qemu)), cache_(cache), connection_(std::make_shared<LibvirtConnection>(uri, cache))
+    : qemu_(std::move(qemu)), cache_(cache),
+      connection_(std::make_shared<LibvirtConnection>(uri, cache))
 {
 }
 
@@ -326,7 +340,8 @@ std::string LibvirtBackend::identity(const MachinePlan &plan) const
 {
     unsigned long version = 0;
     virConnectGetLibVersion(connection_->get(), &version);
-    return fmt::format("{}\nlibvirt {}\n{}", qemu_.version, version, domain_xml(qemu_, without_files(plan), "NAME", "SOCKETS"));
+    return fmt::format("{}\nlibvirt {}\n{}", qemu_.version, version,
+                       domain_xml(qemu_, without_files(plan), "NAME", "SOCKETS"));
 }
 
 std::unique_ptr<Machine> LibvirtBackend::start(const MachinePlan &plan, Deadline deadline)

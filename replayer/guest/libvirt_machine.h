@@ -29,7 +29,8 @@ public:
 private:
     QemuProgram qemu_;
     std::filesystem::path cache_;
-    std::shared_ptr<LibvirtConnection> connection_; // shared with the machines, which may outlive us
+    std::shared_ptr<LibvirtConnection>
+        connection_; // shared with the machines, which may outlive us
 };
 
 } // namespace fencepost::guest

@@ -31,7 +31,8 @@ void check_backend_name(const std::string &name)
         fail(ErrorKind::usage, "no backend '{}'; there are process, libvirt and libvirt:URI", name);
 }
 
-std::unique_ptr<Backend> make_backend(const std::string &name, [[maybe_unused]] const std::filesystem::path &cache)
+std::unique_ptr<Backend> make_backend(const std::string &name,
+                                      [[maybe_unused]] const std::filesystem::path &cache)
 {
     check_backend_name(name);
     const QemuProgram qemu = require_qemu();

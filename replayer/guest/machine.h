@@ -29,7 +29,7 @@ struct MachinePlan {
     // Of a recording guest.
     std::filesystem::path mailbox_file;
     std::filesystem::path console_file;
-    std::vector<std::string> extra_arguments;    // for QEMU, last
+    std::vector<std::string> extra_arguments; // for QEMU, last
 };
 
 // The same plan with every file name replaced by a fixed word, and nothing that may differ between
@@ -82,7 +82,8 @@ public:
     Backend &operator=(const Backend &) = delete;
 
     virtual std::string name() const = 0;
-    // Everything about the machine that a frozen state depends on, as text; file names are left out.
+    // Everything about the machine that a frozen state depends on, as text; file names are left
+    // out.
     virtual std::string identity(const MachinePlan &plan) const = 0;
     virtual std::unique_ptr<Machine> start(const MachinePlan &plan, Deadline deadline) = 0;
 

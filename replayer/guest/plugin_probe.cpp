@@ -22,10 +22,10 @@ PluginProbe probe_plugin(const QemuProgram &qemu)
     auto [ours, theirs] = socket_pair();
     std::string said;
     try {
-        ChildProcess process({qemu.path.string(), "-machine", "none", "-nodefaults", "-no-user-config",
-                              "-display", "none", "-accel", "tcg",
-                              "-chardev", "socket,id=qmp,fd=10", "-mon", "chardev=qmp,mode=control",
-                              "-plugin", built_part("qemu-plugin", "fencepost-probe.so").string()},
+        ChildProcess process({qemu.path.string(), "-machine", "none", "-nodefaults",
+                              "-no-user-config", "-display", "none", "-accel", "tcg", "-chardev",
+                              "socket,id=qmp,fd=10", "-mon", "chardev=qmp,mode=control", "-plugin",
+                              built_part("qemu-plugin", "fencepost-probe.so").string()},
                              {.fds = {{2, words.get()}, {10, theirs.get()}}});
         theirs.reset();
         QmpSession monitor(std::move(ours), process.end_fd(), deadline);
@@ -41,8 +41,8 @@ PluginProbe probe_plugin(const QemuProgram &qemu)
     said.assign(buffer, got > 0 ? static_cast<std::size_t>(got) : 0);
     const auto found = said.find("fencepost-probe: plugin levels ");
     probe.loads = probe.detail.empty() && found != std::string::npos &&
-                  std::sscanf(said.c_str() + found, "fencepost-probe: plugin levels %d to %d", &probe.min_level,
-                              &probe.level) == 2;
+                  std::sscanf(said.c_str() + found, "fencepost-probe: plugin levels %d to %d",
+                              &probe.min_level, &probe.level) == 2;
     if (!probe.loads && !last_line(said).empty())
         probe.detail = last_line(said);
     return probe;

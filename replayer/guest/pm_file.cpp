@@ -77,23 +77,27 @@ InfoBlock info_block(const PmConfig &device)
     return block;
 }
 
-void run_mkfs(std::vector<std::string> command, const std::map<std::string, std::string> &environment)
+void run_mkfs(std::vector<std::string> command,
+              const std::map<std::string, std::string> &environment)
 {
     const auto program = find_program(command[0]);
     if (!program)
         fail(ErrorKind::io, "{} is not installed; run ./setup", command[0]);
     command[0] = program->string();
-    const CommandResult result = run_command(
-        command, {.deadline = Deadline::after(std::chrono::minutes(2)), .environment = environment});
+    const CommandResult result =
+        run_command(command, {.deadline = Deadline::after(std::chrono::minutes(2)),
+                              .environment = environment});
     if (!result.success())
-        fail(ErrorKind::usage, "{} failed: {}", fs::path(command[0]).filename().string(), result.last_words());
+        fail(ErrorKind::usage, "{} failed: {}", fs::path(command[0]).filename().string(),
+             result.last_words());
 }
 
-void make_ext4(const fs::path &path, const PmConfig &device, const std::vector<std::string> &options)
+void make_ext4(const fs::path &path, const PmConfig &device,
+               const std::vector<std::string> &options)
 {
     const std::uint64_t offset = pm_data_offset(device);
-    std::vector<std::string> command = {"mkfs.ext4", "-q", "-F", "-b", "4096",
-                                        "-E", fmt::format("offset={}", offset)};
+    std::vector<std::string> command = {
+        "mkfs.ext4", "-q", "-F", "-b", "4096", "-E", fmt::format("offset={}", offset)};
     command.insert(command.end(), options.begin(), options.end());
     command.push_back(path.string());
     command.push_back(fmt::format("{}k", (device.size - offset) / 1024));

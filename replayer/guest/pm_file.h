@@ -20,7 +20,7 @@ void create_pm_file(const std::filesystem::path &path, const PmConfig &device);
 
 // Formats the data part on the host, without mounting anything. `type` is ext4 or xfs;
 // `options` go to mkfs as they are.
-void make_file_system(const std::filesystem::path &path, const PmConfig &device, const std::string &type,
-                      const std::vector<std::string> &options = {});
+void make_file_system(const std::filesystem::path &path, const PmConfig &device,
+                      const std::string &type, const std::vector<std::string> &options = {});
 
 } // namespace fencepost::guest

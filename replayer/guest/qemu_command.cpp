@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // See qemu_command.h. RAM is always a file: shared while a template boots, so that the file is the
-// guest's RAM at the freeze; private when it is restored, so that any number of guests start from it.
+// guest's RAM at the freeze; private when it is restored, so that any number of guests start from
+// it.
 #include "replayer/guest/qemu_command.h"
 
 #include <cstdio>
@@ -18,13 +19,16 @@ namespace {
 
 constexpr std::uint64_t kDeviceMemory = 8ull << 30; // address space for devices that are memory
 
-std::string file_backend(const std::string &id, const fs::path &path, std::uint64_t size, const char *sharing)
+std::string file_backend(const std::string &id, const fs::path &path, std::uint64_t size,
+                         const char *sharing)
 {
-    return fmt::format("memory-backend-file,id={},mem-path={},size={},{}", id, escape_commas(path), size, sharing);
+    return fmt::format("memory-backend-file,id={},mem-path={},size={},{}", id, escape_commas(path),
+                       size, sharing);
 }
 
 // The mailbox, the port by which the guest stops itself, and a console that never makes it wait:
-// a device that interrupts the guest when the host pleases would end at another instruction each time.
+// a device that interrupts the guest when the host pleases would end at another instruction each
+// time.
 std::vector<std::string> recording_arguments(const MachinePlan &plan)
 {
     return {"-action",
@@ -57,12 +61,13 @@ QemuProgram find_qemu()
         qemu.path = *found;
     else
         fail(ErrorKind::guest, "qemu-system-x86_64 is not installed; run ./setup");
-    const CommandResult result = run_command({qemu.path.string(), "--version"},
-                                             {.deadline = Deadline::after(std::chrono::seconds(30))});
+    const CommandResult result = run_command(
+        {qemu.path.string(), "--version"}, {.deadline = Deadline::after(std::chrono::seconds(30))});
     const std::string intro = "QEMU emulator version ";
     if (!result.success() || !result.output.starts_with(intro) ||
         std::sscanf(result.output.c_str() + intro.size(), "%d.%d", &qemu.major, &qemu.minor) != 2)
-        fail(ErrorKind::guest, "{} does not say which QEMU it is: {}", qemu.path.string(), result.last_words());
+        fail(ErrorKind::guest, "{} does not say which QEMU it is: {}", qemu.path.string(),
+             result.last_words());
     qemu.version = result.output.substr(intro.size(), result.output.find('\n') - intro.size());
     return qemu;
 }
@@ -71,8 +76,8 @@ QemuProgram require_qemu()
 {
     const QemuProgram qemu = find_qemu();
     if (!qemu.sufficient())
-        fail(ErrorKind::guest, "{} is QEMU {}.{}, {}.{} or newer is needed; run ./setup", qemu.path.string(),
-             qemu.major, qemu.minor, kMinQemuMajor, kMinQemuMinor);
+        fail(ErrorKind::guest, "{} is QEMU {}.{}, {}.{} or newer is needed; run ./setup",
+             qemu.path.string(), qemu.major, qemu.minor, kMinQemuMajor, kMinQemuMinor);
     return qemu;
 }
 
@@ -86,7 +91,8 @@ std::string kernel_command_line(const GuestConfig &config)
         line += " fencepost.recording";
     for (std::size_t i = 0; i < config.pm.size(); ++i)
         if (config.pm[i].attach == PmAttach::e820)
-            line += fmt::format(" memmap={}!{:#x}", format_size(config.pm[i].size), pm_base(config, i));
+            line +=
+                fmt::format(" memmap={}!{:#x}", format_size(config.pm[i].size), pm_base(config, i));
     if (!config.kernel_arguments.empty())
         line += " " + config.kernel_arguments;
     return line;
@@ -96,9 +102,10 @@ std::string cpu_model(const GuestConfig &config)
 {
     if (config.accelerator == Accelerator::kvm)
         return "host";
-    // An Intel CPU, by the numbers of the first ones that had PM: TCG's own is an AMD one, where older
-    // kernels patch mfence into every system call as a speculation barrier, and that counts as a persist
-    // barrier. Without monitor: kernels may idle with mwait on Intel, which TCG does not wait at.
+    // An Intel CPU, by the numbers of the first ones that had PM: TCG's own is an AMD one, where
+    // older kernels patch mfence into every system call as a speculation barrier, and that counts
+    // as a persist barrier. Without monitor: kernels may idle with mwait on Intel, which TCG does
+    // not wait at.
     std::string model = "max,vendor=GenuineIntel,family=6,model=85,stepping=7,-monitor";
     if (config.clock == Clock::icount)
         model += ",-rdrand,-rdseed";
@@ -111,7 +118,9 @@ std::vector<std::string> memory_arguments(const MachinePlan &plan)
     const char *ram_sharing = plan.restore ? "share=off,readonly=on,rom=off" : "share=on";
     std::vector<std::string> arguments = {
         "-object", file_backend("ram", plan.ram_file, config.ram, ram_sharing)};
-    auto add = [&](std::initializer_list<std::string> more) { arguments.insert(arguments.end(), more); };
+    auto add = [&](std::initializer_list<std::string> more) {
+        arguments.insert(arguments.end(), more);
+    };
     const bool e820 = !config.pm.empty() && config.pm.front().attach == PmAttach::e820;
     std::uint64_t pm_total = 0;
     for (const PmConfig &device : config.pm)
@@ -123,11 +132,13 @@ std::vector<std::string> memory_arguments(const MachinePlan &plan)
         add({"-machine", fmt::format("max-ram-below-4g={}", config.ram)});
         std::string size = fmt::format("{}M", (config.ram + pm_total) >> 20);
         if (config.recording) // room for the mailbox
-            size += fmt::format(",slots=1,maxmem={}M", (config.ram + pm_total + kDeviceMemory) >> 20);
+            size +=
+                fmt::format(",slots=1,maxmem={}M", (config.ram + pm_total + kDeviceMemory) >> 20);
         add({"-m", size});
         add({"-numa", fmt::format("node,memdev=ram,cpus=0-{}", config.cpus - 1)});
     } else {
-        add({"-machine", fmt::format("memory-backend=ram{}", config.pm.empty() ? "" : ",nvdimm=on")});
+        add({"-machine",
+             fmt::format("memory-backend=ram{}", config.pm.empty() ? "" : ",nvdimm=on")});
         add({"-m", fmt::format("{}M,slots=4,maxmem=8G", config.ram >> 20)});
     }
     for (std::size_t i = 0; i < config.pm.size(); ++i) {
@@ -149,11 +160,12 @@ std::vector<std::string> clock_arguments(const GuestConfig &config)
     return {"-icount", "shift=0,sleep=off", "-rtc", "base=2026-01-01,clock=vm", "-seed", "42"};
 }
 
-std::vector<std::string> qemu_command(const QemuProgram &qemu, const MachinePlan &plan, const ChannelFds &fds)
+std::vector<std::string> qemu_command(const QemuProgram &qemu, const MachinePlan &plan,
+                                      const ChannelFds &fds)
 {
     const GuestConfig &config = plan.config;
     std::vector<std::string> command = {qemu.path.string(), "-nodefaults", "-no-user-config",
-                                        "-display", "none", "-no-reboot"};
+                                        "-display",         "none",        "-no-reboot"};
     auto add = [&](const std::vector<std::string> &more) {
         command.insert(command.end(), more.begin(), more.end());
     };
@@ -167,7 +179,8 @@ std::vector<std::string> qemu_command(const QemuProgram &qemu, const MachinePlan
 
     if (config.recording) {
         add(recording_arguments(plan));
-        add({"-chardev", fmt::format("socket,id=qmp,fd={}", fds.qmp), "-mon", "chardev=qmp,mode=control"});
+        add({"-chardev", fmt::format("socket,id=qmp,fd={}", fds.qmp), "-mon",
+             "chardev=qmp,mode=control"});
         if (plan.restore)
             add({"-incoming", "defer"});
         add(plan.extra_arguments);
@@ -208,8 +221,9 @@ std::string quoted(const std::vector<std::string> &command)
     for (const std::string &argument : command) {
         if (!line.empty())
             line += ' ';
-        if (argument.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                       "_-+=,./:@%") == std::string::npos &&
+        if (argument.find_first_not_of(
+                "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                "_-+=,./:@%") == std::string::npos &&
             !argument.empty()) {
             line += argument;
             continue;

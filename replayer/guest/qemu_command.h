@@ -43,7 +43,8 @@ struct ChannelFds {
     int console = 15;
 };
 
-std::vector<std::string> qemu_command(const QemuProgram &qemu, const MachinePlan &plan, const ChannelFds &fds);
+std::vector<std::string> qemu_command(const QemuProgram &qemu, const MachinePlan &plan,
+                                      const ChannelFds &fds);
 
 // A comma in an option's value is doubled (QEMU's own rule).
 std::string escape_commas(const std::filesystem::path &path);

@@ -44,7 +44,8 @@ QemuMachine::QemuMachine(const QemuProgram &qemu, const MachinePlan &plan, Deadl
     try {
         monitor_.emplace(std::move(qmp), process_->end_fd(), deadline);
     } catch (const Error &error) {
-        if (error.kind() == ErrorKind::guest && process_->wait(Deadline::after(std::chrono::seconds(2))))
+        if (error.kind() == ErrorKind::guest &&
+            process_->wait(Deadline::after(std::chrono::seconds(2))))
             fail(ErrorKind::guest, "QEMU did not start: {}", last_words());
         throw;
     }

@@ -42,7 +42,8 @@ json QmpSession::execute(const std::string &command, const json &arguments, Dead
     const std::string text = request.dump() + "\n";
     spdlog::trace("qmp > {}", request.dump());
     for (std::size_t sent = 0; sent < text.size();) {
-        const ssize_t got = send(socket_.get(), text.data() + sent, text.size() - sent, MSG_NOSIGNAL);
+        const ssize_t got =
+            send(socket_.get(), text.data() + sent, text.size() - sent, MSG_NOSIGNAL);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)

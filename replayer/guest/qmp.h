@@ -19,7 +19,8 @@ public:
     QmpSession(Fd socket, int machine_end_fd, Deadline deadline);
 
     // Throws a guest error with QEMU's own words if the command fails.
-    nlohmann::json execute(const std::string &command, const nlohmann::json &arguments, Deadline deadline);
+    nlohmann::json execute(const std::string &command, const nlohmann::json &arguments,
+                           Deadline deadline);
 
     // Takes in what has arrived without waiting; false once the session is over.
     bool drain();

@@ -30,7 +30,8 @@ constexpr std::chrono::seconds kMonitorTime(30);
 std::span<std::byte> map_mailbox(const fs::path &path)
 {
     const Fd file = open_file(path, O_RDWR);
-    void *mapped = mmap(nullptr, agent::kMailboxBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+    void *mapped =
+        mmap(nullptr, agent::kMailboxBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
     if (mapped == MAP_FAILED)
         fail_errno(fmt::format("cannot map {}", path.string()));
     return {static_cast<std::byte *>(mapped), agent::kMailboxBytes};
@@ -78,8 +79,8 @@ void make_mailbox(const fs::path &path, std::string_view request)
     const bool fits = mailbox.put(MailboxPart::request, request);
     unmap(memory);
     if (!fits)
-        fail(ErrorKind::usage, "the workload with its files has {} bytes, a guest takes {} at most", request.size(),
-             Mailbox::capacity(MailboxPart::request));
+        fail(ErrorKind::usage, "the workload with its files has {} bytes, a guest takes {} at most",
+             request.size(), Mailbox::capacity(MailboxPart::request));
 }
 
 RecordingGuest::RecordingGuest(std::unique_ptr<Machine> machine, RecordingFiles files)
@@ -99,7 +100,8 @@ agent::BootReport RecordingGuest::wait_for_boot(Deadline deadline)
 {
     const RecordingStop stop = wait_for_stop(0, deadline, {});
     if (stop != RecordingStop::by_itself || state() != MailboxState::ready)
-        fail(ErrorKind::guest, "the guest did not come up for recording ({}, mailbox {}); its console ends with: {}",
+        fail(ErrorKind::guest,
+             "the guest did not come up for recording ({}, mailbox {}); its console ends with: {}",
              to_string(stop), agent::to_string(state()), last_line(console()));
     agent::BootReport report;
     if (!agent::decode_job(take_answer(), report))
@@ -156,7 +158,8 @@ std::string RecordingGuest::take_answer() const
 {
     auto answer = Mailbox(memory_).take(MailboxPart::answer);
     if (!answer)
-        fail(ErrorKind::guest, "the guest left an answer with a wrong length or check sum in its mailbox");
+        fail(ErrorKind::guest,
+             "the guest left an answer with a wrong length or check sum in its mailbox");
     return std::move(*answer);
 }
 
@@ -167,7 +170,8 @@ agent::JobReport RecordingGuest::report() const
         fail(ErrorKind::guest, "the guest's agent refused its job: {}", answer);
     agent::JobReport report;
     if (state() != MailboxState::finished || !agent::decode_job(answer, report))
-        fail(ErrorKind::guest, "the guest's agent left no report (mailbox {})", agent::to_string(state()));
+        fail(ErrorKind::guest, "the guest's agent left no report (mailbox {})",
+             agent::to_string(state()));
     return report;
 }
 

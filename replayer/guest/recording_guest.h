@@ -55,7 +55,8 @@ public:
     std::unique_ptr<Machine> release_machine() { return std::move(machine_); }
 
 private:
-    RecordingStop wait_for_stop(std::size_t stops_before, Deadline deadline, const std::function<void()> &tick);
+    RecordingStop wait_for_stop(std::size_t stops_before, Deadline deadline,
+                                const std::function<void()> &tick);
     std::string take_answer() const;
 
     std::unique_ptr<QemuMachine> machine_;

@@ -48,7 +48,8 @@ namespace {
 void check_file(const fs::path &path, const json &manifest, const char *digest_name)
 {
     std::error_code error;
-    if (!fs::is_regular_file(path, error) || file_digest(path) != manifest.at(digest_name).get<std::string>())
+    if (!fs::is_regular_file(path, error) ||
+        file_digest(path) != manifest.at(digest_name).get<std::string>())
         fail(ErrorKind::guest, "the template {} is damaged ({} is not what was frozen)",
              path.parent_path().filename().string(), path.filename().string());
 }
@@ -65,18 +66,18 @@ void write_manifest(const Template &made)
                            {"physical_start", device.physical_start},
                            {"mode", device.mode}});
     json manifest = {{"format", kTemplateFormat},
-                           {"fencepost", FENCEPOST_VERSION},
-                           {"key", made.key},
-                           {"backend", made.backend},
-                           {"qemu", made.qemu},
-                           {"config", config_to_json(made.config)},
-                           {"image_digest", made.image_digest},
-                           {"kernel_release", made.kernel_release},
-                           {"channel", made.channel == ChannelKind::virtio ? "virtio" : "serial"},
-                           {"pm_devices", devices},
-                           {"boot_seconds", made.boot_seconds},
-                           {"ram_digest", file_digest(made.ram_file())},
-                           {"state_digest", file_digest(made.state_file())}};
+                     {"fencepost", FENCEPOST_VERSION},
+                     {"key", made.key},
+                     {"backend", made.backend},
+                     {"qemu", made.qemu},
+                     {"config", config_to_json(made.config)},
+                     {"image_digest", made.image_digest},
+                     {"kernel_release", made.kernel_release},
+                     {"channel", made.channel == ChannelKind::virtio ? "virtio" : "serial"},
+                     {"pm_devices", devices},
+                     {"boot_seconds", made.boot_seconds},
+                     {"ram_digest", file_digest(made.ram_file())},
+                     {"state_digest", file_digest(made.state_file())}};
     if (made.config.recording) {
         manifest["kallsyms_digest"] = file_digest(made.kallsyms_file());
         manifest["modules_digest"] = file_digest(made.modules_file());
@@ -91,7 +92,8 @@ Template open_template(const fs::path &directory)
     try {
         const json manifest = json::parse(read_file(directory / "manifest.json"));
         if (manifest.at("format") != kTemplateFormat)
-            fail(ErrorKind::guest, "the template {} has a format of another fencepost", directory.filename().string());
+            fail(ErrorKind::guest, "the template {} has a format of another fencepost",
+                 directory.filename().string());
         check_file(found.state_file(), manifest, "state_digest");
         check_file(found.ram_file(), manifest, "ram_digest");
         found.key = manifest.at("key");
@@ -104,11 +106,13 @@ Template open_template(const fs::path &directory)
         }
         found.image_digest = manifest.at("image_digest");
         found.kernel_release = manifest.at("kernel_release");
-        found.channel = manifest.at("channel") == "serial" ? ChannelKind::serial : ChannelKind::virtio;
+        found.channel =
+            manifest.at("channel") == "serial" ? ChannelKind::serial : ChannelKind::virtio;
         found.boot_seconds = manifest.at("boot_seconds");
         for (const json &device : manifest.at("pm_devices"))
-            found.pm_devices.push_back({device.at("name"), device.at("size_bytes"), device.at("dax"),
-                                        device.at("physical_start"), device.at("mode")});
+            found.pm_devices.push_back({device.at("name"), device.at("size_bytes"),
+                                        device.at("dax"), device.at("physical_start"),
+                                        device.at("mode")});
     } catch (const json::exception &) {
         fail(ErrorKind::guest, "the template {} is damaged (its manifest cannot be read)",
              directory.filename().string());

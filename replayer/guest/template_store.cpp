@@ -32,9 +32,10 @@ constexpr std::chrono::milliseconds kPollStep(1);
 
 void ignore_shared_memory(Machine &machine, Deadline deadline)
 {
-    machine.execute("migrate-set-capabilities",
-                    {{"capabilities", json::array({{{"capability", "x-ignore-shared"}, {"state", true}}})}},
-                    deadline);
+    machine.execute(
+        "migrate-set-capabilities",
+        {{"capabilities", json::array({{{"capability", "x-ignore-shared"}, {"state", true}}})}},
+        deadline);
 }
 
 void freeze(Machine &machine, const fs::path &state_file)
@@ -98,7 +99,8 @@ TemplateStore::TemplateStore(fs::path cache, Backend &backend)
     make_directories(cache_ / "templates");
     const Swept swept = sweep_scratch(cache_);
     if (swept.directories)
-        spdlog::debug("swept {} leftover directories and {} machines", swept.directories, swept.processes);
+        spdlog::debug("swept {} leftover directories and {} machines", swept.directories,
+                      swept.processes);
 }
 
 MachinePlan TemplateStore::plan(const GuestConfig &config, const fs::path &ram_file,
@@ -152,9 +154,11 @@ Template TemplateStore::ensure(const GuestConfig &config, const Progress &progre
     return build(config, key, progress);
 }
 
-Template TemplateStore::build(const GuestConfig &config, const std::string &key, const Progress &progress)
+Template TemplateStore::build(const GuestConfig &config, const std::string &key,
+                              const Progress &progress)
 {
-    progress(fmt::format("booting a guest for a template ({}, {} clock)", config.image, to_string(config.clock)));
+    progress(fmt::format("booting a guest for a template ({}, {} clock)", config.image,
+                         to_string(config.clock)));
     const Stopwatch watch;
     const fs::path directory = cache_ / "templates" / key;
     TemporaryDirectory unfinished(cache_ / "templates", "new-");
@@ -179,10 +183,12 @@ Template TemplateStore::build(const GuestConfig &config, const std::string &key,
         guest = boot(config, made.ram_file(), pm_files, Deadline::after(kBootTime), &hello);
     }
     for (const agent::ModuleFailure &failure : hello.module_failures)
-        progress(fmt::format("the guest could not load {}: {}", failure.module, strerror(failure.error_number)));
+        progress(fmt::format("the guest could not load {}: {}", failure.module,
+                             strerror(failure.error_number)));
     if (hello.pm_devices.size() < config.pm.size())
         fail(ErrorKind::guest,
-             "the guest's kernel shows {} PM devices of {}; a kernel without NFIT needs pm.attach = \"e820\"",
+             "the guest's kernel shows {} PM devices of {}; a kernel without NFIT needs pm.attach "
+             "= \"e820\"",
              hello.pm_devices.size(), config.pm.size());
     made.boot_seconds = watch.seconds();
     if (guest)
@@ -210,19 +216,24 @@ Template TemplateStore::build(const GuestConfig &config, const std::string &key,
 }
 
 std::unique_ptr<Guest> TemplateStore::boot(const GuestConfig &config, const fs::path &ram_file,
-                                           const std::vector<fs::path> &pm_files, Deadline deadline, Hello *hello)
+                                           const std::vector<fs::path> &pm_files, Deadline deadline,
+                                           Hello *hello)
 {
-    auto guest = std::make_unique<Guest>(backend_.start(plan(config, ram_file, pm_files), deadline));
+    auto guest =
+        std::make_unique<Guest>(backend_.start(plan(config, ram_file, pm_files), deadline));
     const Hello said = guest->wait_for_boot(deadline);
     if (hello)
         *hello = said;
     return guest;
 }
 
-std::unique_ptr<Guest> TemplateStore::restore(const Template &source, const std::vector<fs::path> &pm_files,
-                                              Deadline deadline, const std::vector<std::string> &extra_arguments)
+std::unique_ptr<Guest> TemplateStore::restore(const Template &source,
+                                              const std::vector<fs::path> &pm_files,
+                                              Deadline deadline,
+                                              const std::vector<std::string> &extra_arguments)
 {
-    CHECK(pm_files.size() == source.config.pm.size(), "one PM file for each PM device of the template");
+    CHECK(pm_files.size() == source.config.pm.size(),
+          "one PM file for each PM device of the template");
     MachinePlan restored = plan(source.config, source.ram_file(), pm_files);
     restored.restore = true;
     restored.extra_arguments = extra_arguments;
@@ -232,7 +243,8 @@ std::unique_ptr<Guest> TemplateStore::restore(const Template &source, const std:
     return guest;
 }
 
-std::unique_ptr<Machine> TemplateStore::boot_recording(const MachinePlan &plan, Template &made, Hello &hello)
+std::unique_ptr<Machine> TemplateStore::boot_recording(const MachinePlan &plan, Template &made,
+                                                       Hello &hello)
 {
     const RecordingFiles files = {plan.mailbox_file, plan.console_file};
     make_mailbox(files.mailbox, "");
@@ -244,13 +256,14 @@ std::unique_ptr<Machine> TemplateStore::boot_recording(const MachinePlan &plan, 
     return guest.release_machine();
 }
 
-std::unique_ptr<RecordingGuest> TemplateStore::restore_recording(const Template &source,
-                                                                 const std::vector<fs::path> &pm_files,
-                                                                 const RecordingFiles &files, Deadline deadline,
-                                                                 const std::vector<std::string> &extra_arguments)
+std::unique_ptr<RecordingGuest>
+TemplateStore::restore_recording(const Template &source, const std::vector<fs::path> &pm_files,
+                                 const RecordingFiles &files, Deadline deadline,
+                                 const std::vector<std::string> &extra_arguments)
 {
     CHECK(source.config.recording, "a template of a recording guest");
-    CHECK(pm_files.size() == source.config.pm.size(), "one PM file for each PM device of the template");
+    CHECK(pm_files.size() == source.config.pm.size(),
+          "one PM file for each PM device of the template");
     MachinePlan restored = plan(source.config, source.ram_file(), pm_files);
     restored.restore = true;
     restored.mailbox_file = files.mailbox;

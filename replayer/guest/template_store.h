@@ -53,18 +53,21 @@ public:
     Template ensure(const GuestConfig &config, const Progress &progress);
     // Boots a guest that will not be frozen. RAM lives in `ram_file`.
     std::unique_ptr<Guest> boot(const GuestConfig &config, const std::filesystem::path &ram_file,
-                                const std::vector<std::filesystem::path> &pm_files, Deadline deadline,
-                                Hello *hello = nullptr);
-    // A guest whose agent has answered a ping. `pm_files` replace the PM the template was made with.
-    std::unique_ptr<Guest> restore(const Template &source, const std::vector<std::filesystem::path> &pm_files,
-                                   Deadline deadline, const std::vector<std::string> &extra_arguments = {});
+                                const std::vector<std::filesystem::path> &pm_files,
+                                Deadline deadline, Hello *hello = nullptr);
+    // A guest whose agent has answered a ping. `pm_files` replace the PM the template was made
+    // with.
+    std::unique_ptr<Guest> restore(const Template &source,
+                                   const std::vector<std::filesystem::path> &pm_files,
+                                   Deadline deadline,
+                                   const std::vector<std::string> &extra_arguments = {});
 
     // A recording guest that stands where its template was frozen: it goes on with resume(). The
     // mailbox holds its job already.
-    std::unique_ptr<RecordingGuest> restore_recording(const Template &source,
-                                                      const std::vector<std::filesystem::path> &pm_files,
-                                                      const RecordingFiles &files, Deadline deadline,
-                                                      const std::vector<std::string> &extra_arguments = {});
+    std::unique_ptr<RecordingGuest>
+    restore_recording(const Template &source, const std::vector<std::filesystem::path> &pm_files,
+                      const RecordingFiles &files, Deadline deadline,
+                      const std::vector<std::string> &extra_arguments = {});
 
     // Of every backend, sorted by key.
     static std::vector<TemplateStatus> list(const std::filesystem::path &cache);

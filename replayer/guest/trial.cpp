@@ -37,7 +37,8 @@ template <typename Reply> const Reply &need(const Answer<Reply> &answer, const c
 class Trial {
 public:
     Trial(TemplateStore &store, const std::filesystem::path &cache, const TrialRequest &request,
-          const TemplateStore::Progress &progress, const std::function<void(const TrialStep &)> &report)
+          const TemplateStore::Progress &progress,
+          const std::function<void(const TrialStep &)> &report)
         : store_(store), request_(request), progress_(progress), report_(report), scratch_(cache)
     {
         for (std::size_t i = 0; i < request_.config.pm.size(); ++i)
@@ -80,8 +81,8 @@ private:
             create_pm_file(pm_files_[i], request_.config.pm[i]);
         guest_ = store_.restore(template_, pm_files_, step_deadline());
         const agent::PmDevice &device = template_.pm_devices.at(0);
-        return fmt::format("agent answers; /dev/{} has {} and {}", device.name, format_size(device.size_bytes),
-                           device.dax ? "DAX" : "no DAX");
+        return fmt::format("agent answers; /dev/{} has {} and {}", device.name,
+                           format_size(device.size_bytes), device.dax ? "DAX" : "no DAX");
     }
 
     std::string format()
@@ -101,7 +102,8 @@ private:
         }
         command.argv.push_back("/dev/" + template_.pm_devices.at(0).name);
         command.time_limit_ms = 100000;
-        const auto answer = talk([&](AgentClient &agent) { return agent.run(command, step_deadline()); });
+        const auto answer =
+            talk([&](AgentClient &agent) { return agent.run(command, step_deadline()); });
         const RunReply &reply = need(answer, "mkfs");
         if (!reply.success())
             fail(ErrorKind::guest, "{} failed in the guest: {}", command.argv[0], reply.errors);
@@ -110,13 +112,16 @@ private:
 
     std::string mount()
     {
-        const MountRequest what = {"/dev/" + template_.pm_devices.at(0).name, kMountPoint, request_.file_system, "dax"};
+        const MountRequest what = {"/dev/" + template_.pm_devices.at(0).name, kMountPoint,
+                                   request_.file_system, "dax"};
         need(talk([&](AgentClient &agent) { return agent.mount(what, step_deadline()); }), "mount");
-        const auto mounts =
-            talk([&](AgentClient &agent) { return agent.read_whole_file("/proc/mounts", 1 << 20, step_deadline()); });
+        const auto mounts = talk([&](AgentClient &agent) {
+            return agent.read_whole_file("/proc/mounts", 1 << 20, step_deadline());
+        });
         const std::string &table = need(mounts, "reading /proc/mounts");
         const auto entry = table.find(fmt::format(" {} ", kMountPoint));
-        const std::string line = entry == std::string::npos ? "" : table.substr(entry, table.find('\n', entry) - entry);
+        const std::string line =
+            entry == std::string::npos ? "" : table.substr(entry, table.find('\n', entry) - entry);
         if (line.find("dax") == std::string::npos)
             fail(ErrorKind::guest, "{} is mounted without DAX: {}", request_.file_system, line);
         return line.substr(1);
@@ -124,15 +129,18 @@ private:
 
     std::string write()
     {
-        need(talk([&](AgentClient &agent) { return agent.write_whole_file(kFile, contents(), 0644, step_deadline()); }),
+        need(talk([&](AgentClient &agent) {
+                 return agent.write_whole_file(kFile, contents(), 0644, step_deadline());
+             }),
              "writing a file");
         return fmt::format("{} bytes to {}", contents().size(), kFile);
     }
 
     std::string read()
     {
-        const auto answer =
-            talk([&](AgentClient &agent) { return agent.read_whole_file(kFile, 1 << 20, step_deadline()); });
+        const auto answer = talk([&](AgentClient &agent) {
+            return agent.read_whole_file(kFile, 1 << 20, step_deadline());
+        });
         if (need(answer, "reading a file") != contents())
             fail(ErrorKind::guest, "what was read from {} is not what was written", kFile);
         return "the same bytes came back";
@@ -140,7 +148,8 @@ private:
 
     std::string unmount()
     {
-        need(talk([&](AgentClient &agent) { return agent.unmount(kMountPoint, step_deadline()); }), "unmount");
+        need(talk([&](AgentClient &agent) { return agent.unmount(kMountPoint, step_deadline()); }),
+             "unmount");
         return kMountPoint;
     }
 
@@ -156,8 +165,9 @@ private:
 
 } // namespace
 
-void run_trial(TemplateStore &store, const std::filesystem::path &cache, const TrialRequest &request,
-               const TemplateStore::Progress &progress, const std::function<void(const TrialStep &)> &report)
+void run_trial(TemplateStore &store, const std::filesystem::path &cache,
+               const TrialRequest &request, const TemplateStore::Progress &progress,
+               const std::function<void(const TrialStep &)> &report)
 {
     validate(request.config);
     if (request.config.pm.empty())

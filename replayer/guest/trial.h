@@ -26,7 +26,8 @@ struct TrialStep {
 };
 
 // Calls `report` after each step; throws the error of the step that failed.
-void run_trial(TemplateStore &store, const std::filesystem::path &cache, const TrialRequest &request,
-               const TemplateStore::Progress &progress, const std::function<void(const TrialStep &)> &report);
+void run_trial(TemplateStore &store, const std::filesystem::path &cache,
+               const TrialRequest &request, const TemplateStore::Progress &progress,
+               const std::function<void(const TrialStep &)> &report);
 
 } // namespace fencepost::guest

@@ -22,8 +22,7 @@ namespace fs = std::filesystem;
 void write_at(int fd, std::span<const std::byte> bytes, std::uint64_t offset, const fs::path &path)
 {
     while (!bytes.empty()) {
-        const ssize_t written =
-            pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+        const ssize_t written = pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
         if (written <= 0)
             fail_errno("cannot write " + path.string());
         bytes = bytes.subspan(static_cast<std::size_t>(written));
@@ -31,8 +30,8 @@ void write_at(int fd, std::span<const std::byte> bytes, std::uint64_t offset, co
     }
 }
 
-void write_region(OutputFile &file, const InitialImage &initial, std::size_t index, PmCopy &contents,
-                  const ImageDelta &delta)
+void write_region(OutputFile &file, const InitialImage &initial, std::size_t index,
+                  PmCopy &contents, const ImageDelta &delta)
 {
     const Region &region = initial.regions()[index];
     std::vector<const LineContent *> lines;
@@ -64,7 +63,8 @@ fs::path file_of_region(const fs::path &path, const InitialImage &initial, std::
         return path;
     const std::string &name = initial.regions()[index].name;
     if (!is_plain_name(name))
-        fail(ErrorKind::trace, "PM region {} of the trace has a name that no file can have", index + 1);
+        fail(ErrorKind::trace, "PM region {} of the trace has a name that no file can have",
+             index + 1);
     return path.string() + "-" + name;
 }
 

@@ -15,7 +15,7 @@ namespace fencepost::image {
 // holes. A delta whose identity does not come out is an Error(trace): it is of another image.
 // To a device or a pipe all bytes are written, in order. Returns what was made.
 std::vector<std::filesystem::path> write_image(const std::filesystem::path &path,
-                                               const InitialImage &initial,
-                                               const ImageDelta &delta, Overwrite overwrite);
+                                               const InitialImage &initial, const ImageDelta &delta,
+                                               Overwrite overwrite);
 
 } // namespace fencepost::image

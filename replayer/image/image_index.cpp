@@ -84,7 +84,9 @@ void ImageIndex::load()
     while (all.step()) {
         const std::span<const std::byte> bytes = all.blob(1);
         if (bytes.size() != 16 || all.number(0) != images_ + 1)
-            fail(ErrorKind::usage, "{} is damaged: its images are not numbered as they were; remove it or name another file",
+            fail(ErrorKind::usage,
+                 "{} is damaged: its images are not numbered as they were; remove it or name "
+                 "another file",
                  trace::file_of(database_.get()));
         Hash128 hash;
         std::memcpy(&hash.low, bytes.data(), 8);

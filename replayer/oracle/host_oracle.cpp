@@ -188,16 +188,18 @@ std::optional<Evidence> ask_program(const OracleFolder &oracle, Phase phase, con
     if (result.timed_out) {
         // A checker that does not end on this image: the image may well be why, but nobody can say.
         evidence.verdict = Verdict::infra_error;
-        evidence.summary = fmt::format("the oracle {} did not end within {} s (time_limit in its oracle.toml)", oracle.name,
-                                       std::chrono::duration_cast<std::chrono::seconds>(oracle.limits.time).count());
+        evidence.summary = fmt::format(
+            "the oracle {} did not end within {} s (time_limit in its oracle.toml)", oracle.name,
+            std::chrono::duration_cast<std::chrono::seconds>(oracle.limits.time).count());
     } else if (!result.end.by_signal && result.end.code == 1) {
         evidence.verdict = Verdict::inconsistent;
     } else if (!result.end.by_signal && result.end.code == 2) {
         evidence.verdict = Verdict::recovery_failed;
     } else {
         evidence.verdict = Verdict::infra_error;
-        evidence.summary = fmt::format("the oracle {} ended with {}, which says nothing (0, 1 and 2 do): {}", oracle.name,
-                                       result.end.describe(), evidence.summary);
+        evidence.summary =
+            fmt::format("the oracle {} ended with {}, which says nothing (0, 1 and 2 do): {}",
+                        oracle.name, result.end.describe(), evidence.summary);
         evidence.details["end"] = result.end.describe();
     }
     return evidence;

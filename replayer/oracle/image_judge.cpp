@@ -144,10 +144,9 @@ std::uint64_t ImageJudge::expectation(std::uint64_t crash_seq) const
     for (const TreeOracle &oracle : choice_.trees) {
         const Window window = oracle.legal.window(crash_seq);
         // Where only syncs make durable, a return of anything else promises nothing.
-        const std::size_t returned =
-            oracle.promise.promise.durable == run::Durability::after_sync
-                ? oracle.legal.last_sync(window.returned)
-                : window.returned;
+        const std::size_t returned = oracle.promise.promise.durable == run::Durability::after_sync
+                                         ? oracle.legal.last_sync(window.returned)
+                                         : window.returned;
         result = result * 0x9e3779b97f4a7c15u + (std::uint64_t(returned) << 32 | window.begun) + 1;
     }
     if (progress_)
@@ -442,9 +441,10 @@ void ImageJudge::judge_trees(const Subject &subject, const JudgeReply &reply,
             judge_tree(reply.tree, oracle.legal.history(), window, oracle.promise.promise);
         if (verdict.legal && !verdict.undecided)
             continue;
-        object(subject, tree_evidence(oracle.name, verdict, reply.tree, oracle.legal, window,
-                                      oracle.promise),
-               judgement);
+        object(
+            subject,
+            tree_evidence(oracle.name, verdict, reply.tree, oracle.legal, window, oracle.promise),
+            judgement);
     }
 }
 

@@ -52,7 +52,7 @@ struct Judgement {
     nlohmann::json tree = {};       // as it was recovered; null: of a pass, or not asked for
     double guest_seconds = 0;       // in requests to the guest
     double oracle_seconds = 0;      // in programs on the host
-    std::vector<std::string> not_tried = {}; // by `usable`, and why
+    std::vector<std::string> not_tried = {};             // by `usable`, and why
     std::optional<agent::SpaceUse> used_when_empty = {}; // nothing: not everything was removed
     unsigned masked = 0; // objections that were left out, because healthy images get them too
     // Not fit for another image: it crashed, complained, failed a mount or keeps one.

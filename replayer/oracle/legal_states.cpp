@@ -163,11 +163,13 @@ LegalStates find_legal_states(const record::RunFiles &run, const record::RecordI
     const trace::TraceReader reader(run.trace());
     // A guest that is gone has no report of what it saw.
     const std::string &outcome = reader.recording().outcome;
-    for (const record::WorkloadEnd end : {record::WorkloadEnd::panicked, record::WorkloadEnd::hung,
-                                          record::WorkloadEnd::powered_off, record::WorkloadEnd::rebooted})
+    for (const record::WorkloadEnd end :
+         {record::WorkloadEnd::panicked, record::WorkloadEnd::hung,
+          record::WorkloadEnd::powered_off, record::WorkloadEnd::rebooted})
         if (outcome.starts_with(to_string(end)))
-            throw NoLegalStates(fmt::format("the workload took the guest down ({}), so what it leaves cannot be observed",
-                                            to_string(end)));
+            throw NoLegalStates(fmt::format(
+                "the workload took the guest down ({}), so what it leaves cannot be observed",
+                to_string(end)));
     const std::string &digest = reader.recording().event_digest;
     const std::string name = variant.empty() ? "own" : variant;
     History history = make_history(observe(run, inputs, cache, name, digest, 0, progress));

@@ -20,7 +20,8 @@ namespace {
 // Memory that costs only the pages that are written.
 std::span<std::byte> map_zeros(std::uint64_t size)
 {
-    void *mapped = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *mapped = mmap(nullptr, size, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (mapped == MAP_FAILED)
         fail_errno("cannot map memory for a PM image");
     return {static_cast<std::byte *>(mapped), size};
@@ -35,11 +36,15 @@ public:
         if (fstat(file.get(), &status) < 0 ||
             static_cast<std::uint64_t>(status.st_size) < region.file_offset + region.size)
             fail(ErrorKind::io, "{} is shorter than the PM device that it was", path.string());
-        start_ = mmap(nullptr, size_, PROT_READ, MAP_SHARED, file.get(), static_cast<off_t>(region.file_offset));
+        start_ = mmap(nullptr, size_, PROT_READ, MAP_SHARED, file.get(),
+                      static_cast<off_t>(region.file_offset));
         if (start_ == MAP_FAILED)
             fail_errno(fmt::format("cannot map {}", path.string()));
     }
-    MappedFile(MappedFile &&other) noexcept : start_(std::exchange(other.start_, MAP_FAILED)), size_(other.size_) {}
+    MappedFile(MappedFile &&other) noexcept
+        : start_(std::exchange(other.start_, MAP_FAILED)), size_(other.size_)
+    {
+    }
     MappedFile &operator=(MappedFile &&) = delete;
     ~MappedFile()
     {
@@ -47,7 +52,10 @@ public:
             munmap(start_, size_);
     }
 
-    std::span<const std::byte> bytes() const { return {static_cast<const std::byte *>(start_), size_}; }
+    std::span<const std::byte> bytes() const
+    {
+        return {static_cast<const std::byte *>(start_), size_};
+    }
 
 private:
     void *start_ = MAP_FAILED;
@@ -81,7 +89,8 @@ std::vector<std::string> ReplayedImage::digests() const
     return result;
 }
 
-trace::Comparison ReplayedImage::compare(const trace::TraceReader &reader, const std::vector<fs::path> &final_pm,
+trace::Comparison ReplayedImage::compare(const trace::TraceReader &reader,
+                                         const std::vector<fs::path> &final_pm,
                                          std::size_t limit) const
 {
     CHECK(final_pm.size() == images_.size(), "one file for each region");
@@ -97,12 +106,15 @@ trace::Comparison ReplayedImage::compare(const trace::TraceReader &reader, const
 std::string describe(const trace::LineDifference &difference, const trace::TraceReader &reader)
 {
     std::size_t first = 0;
-    while (first < difference.replayed.size() && difference.replayed[first] == difference.actual[first])
+    while (first < difference.replayed.size() &&
+           difference.replayed[first] == difference.actual[first])
         ++first;
-    std::string line = fmt::format("line {:#x} (region {}, offset {:#x}): from byte {} on the trace says {:02x}, PM has {:02x}",
-                                   difference.line * trace::kLineBytes, difference.region, difference.offset, first,
-                                   std::to_integer<unsigned>(difference.replayed[first]),
-                                   std::to_integer<unsigned>(difference.actual[first]));
+    std::string line =
+        fmt::format("line {:#x} (region {}, offset {:#x}): from byte {} on the trace says {:02x}, "
+                    "PM has {:02x}",
+                    difference.line * trace::kLineBytes, difference.region, difference.offset,
+                    first, std::to_integer<unsigned>(difference.replayed[first]),
+                    std::to_integer<unsigned>(difference.actual[first]));
     if (!difference.last_writer)
         return line + "; no store of the trace touches it";
     line += fmt::format("; last written by event {}", difference.last_writer->seq);

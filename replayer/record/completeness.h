@@ -25,7 +25,8 @@ public:
     const trace::ReplayCounts &late() const { return late_; }
     std::vector<std::string> digests() const; // by region
     // `final_pm`: the file behind each region as it was at the end.
-    trace::Comparison compare(const trace::TraceReader &reader, const std::vector<std::filesystem::path> &final_pm,
+    trace::Comparison compare(const trace::TraceReader &reader,
+                              const std::vector<std::filesystem::path> &final_pm,
                               std::size_t limit = 16) const;
 
 private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Whether a spec's file system can be made, asked on the host before a guest is booted: by mkfs itself
-// on an empty sparse file of the device's size, where it only says what it would do.
+// Whether a spec's file system can be made, asked on the host before a guest is booted: by mkfs
+// itself on an empty sparse file of the device's size, where it only says what it would do.
 #include "replayer/record/jobs.h"
 
 #include <fcntl.h>
@@ -41,7 +41,8 @@ void check_file_system(const Spec &spec)
         if (file_system.type != "ext2" && !spec.guest.has_own_image() &&
             spec.guest.image == images::kDefaultImage)
             fail(ErrorKind::usage,
-                 "there is no file system '{}' in the image {}, which has ext4 and xfs; another needs "
+                 "there is no file system '{}' in the image {}, which has ext4 and xfs; another "
+                 "needs "
                  "guest.module_files or guest.kernel, and file_system.mkfs_program",
                  file_system.type, spec.guest.image);
         return;
@@ -66,7 +67,8 @@ void check_file_system(const Spec &spec)
         options.environment[each.substr(0, each.find('='))] = each.substr(each.find('=') + 1);
     const CommandResult result = run_command(command.argv, options);
     if (!result.timed_out && !result.success())
-        fail(ErrorKind::usage, "mkfs.{} cannot use a PM device with {}M for data: {}", file_system.type, size >> 20,
+        fail(ErrorKind::usage, "mkfs.{} cannot use a PM device with {}M for data: {}",
+             file_system.type, size >> 20,
              first_line(result.errors.empty() ? result.output : result.errors));
 }
 

@@ -17,8 +17,8 @@ images::BuildRequest own_image(const GuestSpec &guest)
     for (const std::string &module : guest.module_files)
         request.module_files.push_back(images::parse_module_request(module));
     request.extra = guest.initrd_extra;
-    // Named after where its parts are: another spec with the same parts shares it, and a changed part
-    // makes it anew under the same name.
+    // Named after where its parts are: another spec with the same parts shares it, and a changed
+    // part makes it anew under the same name.
     Digest digest;
     digest.add(guest.kernel.value_or("").string()).add(guest.modules.value_or("").string());
     for (const std::string &module : guest.module_files)
@@ -45,7 +45,8 @@ guest::GuestConfig guest_config(const Spec &spec, const std::filesystem::path &c
         images::check_image_name(spec.guest.image);
         store.open(spec.guest.image);
         if (const auto reason = store.stale_reason(spec.guest.image))
-            fail(ErrorKind::guest, "the image {} is not what would be built now ({}); run fencepost image build",
+            fail(ErrorKind::guest,
+                 "the image {} is not what would be built now ({}); run fencepost image build",
                  spec.guest.image, *reason);
         config.image = spec.guest.image;
     }

@@ -39,7 +39,8 @@ private:
     std::uint64_t number(const WordLine &line, std::size_t word, std::uint64_t limit = kFileLimit);
     const Word &word(const WordLine &line, std::size_t index);
     std::uint16_t slot(const WordLine &line, const std::string &path);
-    // The slot of an open file; opens it for this operation if it is not, and closes it with after().
+    // The slot of an open file; opens it for this operation if it is not, and closes it with
+    // after().
     std::uint16_t opened(const WordLine &line, const std::string &path, std::uint64_t flags);
     void after(const WordLine &line);
     // `part`: what the operation of the line consists of, where that is more than one.
@@ -58,9 +59,9 @@ private:
 
     OpsSource source_;
     Section section_ = Section::none;
-    std::optional<std::size_t> mark_; // its place in ops_
-    std::size_t setup_size_ = 0;      // operations of '# setup'
-    std::map<std::string, std::string> paths_; // by the name without slashes
+    std::optional<std::size_t> mark_;            // its place in ops_
+    std::size_t setup_size_ = 0;                 // operations of '# setup'
+    std::map<std::string, std::string> paths_;   // by the name without slashes
     std::map<std::string, std::uint16_t> slots_; // by path: of its latest opening
     std::uint16_t slot_count_ = 0;
     std::set<std::string> open_;
@@ -133,7 +134,8 @@ void JLangParser::section(const WordLine &line)
     else if (name == "run")
         section_ = Section::run;
     else
-        source_.refuse(line.line, 1, "the sections are '# define', '# declare', '# setup' and '# run'");
+        source_.refuse(line.line, 1,
+                       "the sections are '# define', '# declare', '# setup' and '# run'");
 }
 
 void JLangParser::define(const WordLine &line)
@@ -147,10 +149,11 @@ void JLangParser::define(const WordLine &line)
             source_.refuse(line.line, word.column, "'{}' is not a relative path", word.text);
         const auto [known, added] = paths_.emplace(flat, word.text);
         if (!added && known->second != word.text)
-            source_.refuse(line.line, word.column, "{} and {} are the same without their slashes", word.text,
-                           known->second);
+            source_.refuse(line.line, word.column, "{} and {} are the same without their slashes",
+                           word.text, known->second);
         if (paths_.size() > agent::kOpsSlotLimit)
-            source_.refuse(line.line, word.column, "there are at most {} paths", agent::kOpsSlotLimit);
+            source_.refuse(line.line, word.column, "there are at most {} paths",
+                           agent::kOpsSlotLimit);
     }
 }
 
@@ -170,7 +173,8 @@ const std::string &JLangParser::path(const WordLine &line, std::size_t index)
             flat += c;
     const auto found = paths_.find(flat);
     if (found == paths_.end())
-        source_.refuse(line.line, name.column, "the path '{}' is not among those of '# define'", name.text);
+        source_.refuse(line.line, name.column, "the path '{}' is not among those of '# define'",
+                       name.text);
     return found->second;
 }
 
@@ -206,7 +210,8 @@ Op &JLangParser::add(const WordLine &line, OpKind kind, const char *part)
     return op;
 }
 
-std::uint16_t JLangParser::opened(const WordLine &line, const std::string &path, std::uint64_t flags)
+std::uint16_t JLangParser::opened(const WordLine &line, const std::string &path,
+                                  std::uint64_t flags)
 {
     const std::uint16_t file = slot(line, path);
     if (!open_.contains(path)) {
@@ -301,7 +306,8 @@ void JLangParser::statement(const WordLine &line)
     if (name == "open" || name == "opendir") {
         const std::string &file = path(line, 1);
         const bool directory = name == "opendir";
-        const std::uint64_t flags = directory ? 0200000 : source_.open_flags(line, word(line, 2)); // O_DIRECTORY
+        const std::uint64_t flags =
+            directory ? 0200000 : source_.open_flags(line, word(line, 2)); // O_DIRECTORY
         const std::uint64_t mode = line.words.size() > (directory ? 2u : 3u)
                                        ? source_.octal(line, line.words[directory ? 2 : 3])
                                        : 0777;
@@ -317,11 +323,13 @@ void JLangParser::statement(const WordLine &line)
     } else if (name == "close") {
         const std::string &file = path(line, 1);
         if (!open_.erase(file))
-            source_.refuse(line.line, line.words[1].column, "'{}' is not open here", line.words[1].text);
+            source_.refuse(line.line, line.words[1].column, "'{}' is not open here",
+                           line.words[1].text);
         add(line, OpKind::close).slot = slot(line, file);
     } else if (name == "mkdir") {
         const std::string &made = path(line, 1);
-        const std::uint64_t mode = line.words.size() > 2 ? source_.octal(line, line.words[2]) : 0777;
+        const std::uint64_t mode =
+            line.words.size() > 2 ? source_.octal(line, line.words[2]) : 0777;
         Op &op = add(line, OpKind::mkdir);
         op.path = made;
         op.numbers[0] = mode;
@@ -376,7 +384,8 @@ void JLangParser::statement(const WordLine &line)
         const std::uint64_t which = number(line, 1);
         add_unmarked(line, OpKind::checkpoint).numbers[0] = which;
     } else {
-        source_.refuse(line.line, line.words[0].column, "there is no operation '{}' in j-lang", name);
+        source_.refuse(line.line, line.words[0].column, "there is no operation '{}' in j-lang",
+                       name);
     }
 }
 

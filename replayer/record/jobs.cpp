@@ -27,22 +27,27 @@ std::vector<agent::JobFile> copied_files(const Spec &spec)
         struct stat status;
         if (stat(copy.from.c_str(), &status) < 0 || !S_ISREG(status.st_mode))
             fail(ErrorKind::usage, "{} is not a file that can be copied", copy.from.string());
-        if (static_cast<std::uint64_t>(status.st_size) > agent::Mailbox::capacity(agent::MailboxPart::request))
-            fail(ErrorKind::usage, "{} does not fit into the mailbox of a guest", copy.from.string());
-        files.push_back({copy.to, static_cast<std::uint32_t>(status.st_mode & 0777), read_file(copy.from)});
+        if (static_cast<std::uint64_t>(status.st_size) >
+            agent::Mailbox::capacity(agent::MailboxPart::request))
+            fail(ErrorKind::usage, "{} does not fit into the mailbox of a guest",
+                 copy.from.string());
+        files.push_back(
+            {copy.to, static_cast<std::uint32_t>(status.st_mode & 0777), read_file(copy.from)});
     }
     return files;
 }
 
-std::string device_path(const FileSystemSpec &file_system, const std::vector<agent::PmDevice> &devices)
+std::string device_path(const FileSystemSpec &file_system,
+                        const std::vector<agent::PmDevice> &devices)
 {
     if (file_system.device >= devices.size())
-        fail(ErrorKind::guest, "the guest has {} PM devices, the file system is to be on number {}", devices.size(),
-             file_system.device);
+        fail(ErrorKind::guest, "the guest has {} PM devices, the file system is to be on number {}",
+             devices.size(), file_system.device);
     return "/dev/" + devices[file_system.device].name;
 }
 
-JobStep mount_step(const FileSystemSpec &file_system, const std::string &device, const std::string &options)
+JobStep mount_step(const FileSystemSpec &file_system, const std::string &device,
+                   const std::string &options)
 {
     JobStep step;
     step.kind = StepKind::mount;
@@ -70,13 +75,14 @@ JobStep run_step(const Spec &spec, std::vector<std::string> argv)
     return step;
 }
 
-// What ext4 and XFS need to take a small PM device and to have DAX on it; and nothing is put off that the
-// kernel would do later, in the middle of the workload.
+// What ext4 and XFS need to take a small PM device and to have DAX on it; and nothing is put off
+// that the kernel would do later, in the middle of the workload.
 std::vector<std::string> mkfs_command(const std::string &type)
 {
     std::vector<std::string> argv = {"mkfs." + type};
     if (type == "ext4")
-        argv.insert(argv.end(), {"-q", "-F", "-b", "4096", "-E", "lazy_itable_init=0,lazy_journal_init=0"});
+        argv.insert(argv.end(),
+                    {"-q", "-F", "-b", "4096", "-E", "lazy_itable_init=0,lazy_journal_init=0"});
     if (type == "xfs")
         argv.insert(argv.end(), {"-q", "-f", "-m", "reflink=0"});
     return argv;
@@ -109,10 +115,12 @@ JobStep mkfs_step(const Spec &spec, const FileSystemSpec &file_system, const std
 
 MkfsCommand mkfs_of(const FileSystemSpec &file_system)
 {
-    MkfsCommand command = {file_system.mkfs_program ? std::vector<std::string>{*file_system.mkfs_program}
-                                                    : mkfs_command(file_system.type),
+    MkfsCommand command = {file_system.mkfs_program
+                               ? std::vector<std::string>{*file_system.mkfs_program}
+                               : mkfs_command(file_system.type),
                            mkfs_environment(file_system.type)};
-    command.argv.insert(command.argv.end(), file_system.mkfs_options.begin(), file_system.mkfs_options.end());
+    command.argv.insert(command.argv.end(), file_system.mkfs_options.begin(),
+                        file_system.mkfs_options.end());
     return command;
 }
 
@@ -129,8 +137,9 @@ Job setup_job(const Spec &spec, const std::vector<agent::PmDevice> &devices)
     // A file system that formats itself at its first mount has that one here too.
     const bool mounts = file_system && (has_script || file_system->first_mount_options);
     if (mounts)
-        job.steps.push_back(mount_step(*file_system, device_path(*file_system, devices),
-                                       file_system->first_mount_options.value_or(file_system->mount_options)));
+        job.steps.push_back(
+            mount_step(*file_system, device_path(*file_system, devices),
+                       file_system->first_mount_options.value_or(file_system->mount_options)));
     if (has_script) {
         job.files.push_back({kSetupScript, 0755, spec.setup_script});
         job.steps.push_back(run_step(spec, {"/bin/sh", kSetupScript}));
@@ -193,7 +202,8 @@ Job workload_job(const Spec &spec, const std::vector<agent::PmDevice> &devices)
     case WorkloadKind::j_lang:
         step = run_step(spec, {});
         step.kind = StepKind::ops;
-        step.ops = workload.kind == WorkloadKind::ops ? parse_ops(workload.source) : parse_j_lang(workload.source);
+        step.ops = workload.kind == WorkloadKind::ops ? parse_ops(workload.source)
+                                                      : parse_j_lang(workload.source);
         break;
     }
     step.system_calls = workload.system_calls;

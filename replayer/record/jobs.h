@@ -19,7 +19,8 @@ agent::Job workload_job(const Spec &spec, const std::vector<agent::PmDevice> &de
 
 // Throws the usage error that workload_job() would throw.
 void check_workload(const Spec &spec);
-// A usage error for a file system that is not known or does not fit its device, in mkfs's own words.
+// A usage error for a file system that is not known or does not fit its device, in mkfs's own
+// words.
 void check_file_system(const Spec &spec);
 
 // How a file system is made; the device is one more argument.

@@ -14,10 +14,10 @@ namespace {
 
 void count_incidental_fences(const fs::path &path, const std::vector<std::string> &named)
 {
-    trace::DataQuality counter = {
-        .name = "incidental_fences",
-        .severity = trace::Severity::info,
-        .meaning = "sfence and mfence of functions that do not mean PM: they do not count under explicit fences"};
+    trace::DataQuality counter = {.name = "incidental_fences",
+                                  .severity = trace::Severity::info,
+                                  .meaning = "sfence and mfence of functions that do not mean PM: "
+                                             "they do not count under explicit fences"};
     std::string functions;
     {
         const trace::TraceReader reader(path);
@@ -35,8 +35,8 @@ void count_incidental_fences(const fs::path &path, const std::vector<std::string
 
 } // namespace
 
-symbols::SymbolizeReport name_code(const RunFiles &files, const Spec &spec, const guest::Template &source,
-                                   const fs::path &cache)
+symbols::SymbolizeReport name_code(const RunFiles &files, const Spec &spec,
+                                   const guest::Template &source, const fs::path &cache)
 {
     symbols::SymbolSources sources;
     sources.kallsyms = files.kallsyms();

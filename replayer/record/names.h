@@ -11,7 +11,8 @@
 
 namespace fencepost::record {
 
-symbols::SymbolizeReport name_code(const RunFiles &files, const Spec &spec, const guest::Template &source,
+symbols::SymbolizeReport name_code(const RunFiles &files, const Spec &spec,
+                                   const guest::Template &source,
                                    const std::filesystem::path &cache);
 
 } // namespace fencepost::record

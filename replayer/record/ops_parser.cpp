@@ -113,9 +113,11 @@ public:
 private:
     void statement(const WordLine &line);
     void parallel_word(const WordLine &line);
-    void argument(const WordLine &line, std::string_view kind, const Word &word, Op &op, unsigned &numbers);
+    void argument(const WordLine &line, std::string_view kind, const Word &word, Op &op,
+                  unsigned &numbers);
     std::uint16_t new_slot(const WordLine &line, const Word &word, Names &names, const char *what);
-    std::uint16_t known_slot(const WordLine &line, const Word &word, const Names &names, const char *what);
+    std::uint16_t known_slot(const WordLine &line, const Word &word, const Names &names,
+                             const char *what);
     std::string path(const WordLine &line, const Word &word, const char *what);
     std::vector<Op> &ops_here();
     void begin_test(const WordLine &line);
@@ -147,7 +149,8 @@ void OpsParser::parallel_word(const WordLine &line)
         source_.refuse(line.line, line.words[0].column, "'{}' outside of 'parallel'", word);
     if (word == "thread") {
         if (program_.phases.back().threads.size() == agent::kOpsThreadLimit)
-            source_.refuse(line.line, line.words[0].column, "there are at most {} threads", agent::kOpsThreadLimit);
+            source_.refuse(line.line, line.words[0].column, "there are at most {} threads",
+                           agent::kOpsThreadLimit);
         program_.phases.back().threads.emplace_back();
         return;
     }
@@ -182,8 +185,8 @@ void OpsParser::statement(const WordLine &line)
     if (at == line.words.size())
         source_.refuse(line.line, line.end_column, "an operation is missing behind 'try'");
     const Word &name = line.words[at++];
-    const auto form =
-        std::find_if(kForms.begin(), kForms.end(), [&](const Form &one) { return one.name == name.text; });
+    const auto form = std::find_if(kForms.begin(), kForms.end(),
+                                   [&](const Form &one) { return one.name == name.text; });
     if (form == kForms.end() || name.quoted)
         source_.refuse(line.line, name.column, "there is no operation '{}'", name.text);
     op.kind = form->kind;
@@ -202,12 +205,14 @@ void OpsParser::statement(const WordLine &line)
                 break;
             source_.refuse(line.line, line.end_column, "{} is missing: {}", kind, form_text(*form));
         }
-        argument(line, optional ? kind.substr(1, kind.size() - 2) : kind, line.words[at++], op, numbers);
+        argument(line, optional ? kind.substr(1, kind.size() - 2) : kind, line.words[at++], op,
+                 numbers);
     }
     if (at < line.words.size())
         source_.refuse(line.line, line.words[at].column, "this is too much: {}", form_text(*form));
     if (parallel_line_ != 0 && program_.phases.back().threads.empty())
-        source_.refuse(line.line, line.words[0].column, "'thread' comes first inside of 'parallel'");
+        source_.refuse(line.line, line.words[0].column,
+                       "'thread' comes first inside of 'parallel'");
     if (op.kind == OpKind::mark)
         begin_test(line);
     else if (op.kind != OpKind::checkpoint)
@@ -234,17 +239,20 @@ void OpsParser::begin_test(const WordLine &line)
             }
 }
 
-std::uint16_t OpsParser::new_slot(const WordLine &line, const Word &word, Names &names, const char *what)
+std::uint16_t OpsParser::new_slot(const WordLine &line, const Word &word, Names &names,
+                                  const char *what)
 {
     if (word.text.empty() || word.quoted)
         source_.refuse(line.line, word.column, "the name of a {} is a word without quotes", what);
     const auto slot = names.add(word.text);
     if (!slot)
-        source_.refuse(line.line, word.column, "there are at most {} {}s", agent::kOpsSlotLimit, what);
+        source_.refuse(line.line, word.column, "there are at most {} {}s", agent::kOpsSlotLimit,
+                       what);
     return *slot;
 }
 
-std::uint16_t OpsParser::known_slot(const WordLine &line, const Word &word, const Names &names, const char *what)
+std::uint16_t OpsParser::known_slot(const WordLine &line, const Word &word, const Names &names,
+                                    const char *what)
 {
     const auto slot = names.find(word.text);
     if (!slot || word.quoted)
@@ -259,7 +267,8 @@ std::string OpsParser::path(const WordLine &line, const Word &word, const char *
     return word.text;
 }
 
-void OpsParser::argument(const WordLine &line, std::string_view kind, const Word &word, Op &op, unsigned &numbers)
+void OpsParser::argument(const WordLine &line, std::string_view kind, const Word &word, Op &op,
+                         unsigned &numbers)
 {
     auto number = [&](std::uint64_t value) { op.numbers[numbers++] = value; };
     if (kind == "NEW_FILE")
@@ -295,11 +304,13 @@ void OpsParser::argument(const WordLine &line, std::string_view kind, const Word
         op.data.text = word.text;
     } else if (kind == "DATA") {
         const std::size_t colon = std::min(word.text.find(':'), word.text.size());
-        op.data.length = source_.number(line, {word.text.substr(0, colon), word.column}, agent::kOpsDataLimit);
+        op.data.length =
+            source_.number(line, {word.text.substr(0, colon), word.column}, agent::kOpsDataLimit);
         seeded_ = colon < word.text.size();
         if (seeded_)
             op.data.seed = source_.number(
-                line, {word.text.substr(colon + 1), word.column + static_cast<unsigned>(colon) + 1}, UINT32_MAX);
+                line, {word.text.substr(colon + 1), word.column + static_cast<unsigned>(colon) + 1},
+                UINT32_MAX);
     } else {
         CHECK(false, "a kind of argument that is not read");
     }

@@ -20,9 +20,10 @@ struct FlagName {
 };
 
 constexpr FlagName kOpenFlags[] = {
-    {"rdonly", O_RDONLY}, {"wronly", O_WRONLY},       {"rdwr", O_RDWR},         {"creat", O_CREAT},
-    {"excl", O_EXCL},     {"trunc", O_TRUNC},         {"append", O_APPEND},     {"direct", O_DIRECT},
-    {"sync", O_SYNC},     {"dsync", O_DSYNC},         {"directory", O_DIRECTORY}, {"nofollow", O_NOFOLLOW},
+    {"rdonly", O_RDONLY},   {"wronly", O_WRONLY},       {"rdwr", O_RDWR},
+    {"creat", O_CREAT},     {"excl", O_EXCL},           {"trunc", O_TRUNC},
+    {"append", O_APPEND},   {"direct", O_DIRECT},       {"sync", O_SYNC},
+    {"dsync", O_DSYNC},     {"directory", O_DIRECTORY}, {"nofollow", O_NOFOLLOW},
     {"noatime", O_NOATIME}, {"tmpfile", O_TMPFILE},
 };
 constexpr FlagName kFallocateModes[] = {
@@ -47,8 +48,8 @@ std::string lowered(std::string_view text)
     return result;
 }
 
-std::uint64_t flags(const OpsSource &source, const WordLine &line, const Word &word, std::span<const FlagName> names,
-                    std::string_view prefix)
+std::uint64_t flags(const OpsSource &source, const WordLine &line, const Word &word,
+                    std::span<const FlagName> names, std::string_view prefix)
 {
     std::uint64_t value = 0;
     std::size_t start = 0;
@@ -57,13 +58,14 @@ std::uint64_t flags(const OpsSource &source, const WordLine &line, const Word &w
         std::string part = lowered(std::string_view(word.text).substr(start, end - start));
         if (part.starts_with(prefix))
             part.erase(0, prefix.size());
-        const auto found =
-            std::find_if(names.begin(), names.end(), [&](const FlagName &flag) { return flag.name == part; });
+        const auto found = std::find_if(names.begin(), names.end(),
+                                        [&](const FlagName &flag) { return flag.name == part; });
         if (found == names.end()) {
             std::string list;
             for (const FlagName &flag : names)
                 list += (list.empty() ? "" : ", ") + std::string(flag.name);
-            source.refuse(line.line, word.column + static_cast<unsigned>(start), "'{}' is none of {}", part, list);
+            source.refuse(line.line, word.column + static_cast<unsigned>(start),
+                          "'{}' is none of {}", part, list);
         }
         value |= found->value;
         if (end == word.text.size())
@@ -74,7 +76,10 @@ std::uint64_t flags(const OpsSource &source, const WordLine &line, const Word &w
 
 int hex_digit(char c)
 {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
 }
 
 } // namespace
@@ -125,10 +130,13 @@ WordLine OpsSource::split(std::string_view text, unsigned line, bool comments) c
                         c = '\t';
                     else if (escape == '"' || escape == '\\')
                         c = escape;
-                    else if (escape == 'x' && digits.size() == 2 && hex_digit(digits[0]) >= 0 && hex_digit(digits[1]) >= 0)
-                        c = static_cast<char>(hex_digit(digits[0]) * 16 + hex_digit(digits[1])), at += 2;
+                    else if (escape == 'x' && digits.size() == 2 && hex_digit(digits[0]) >= 0 &&
+                             hex_digit(digits[1]) >= 0)
+                        c = static_cast<char>(hex_digit(digits[0]) * 16 + hex_digit(digits[1])),
+                        at += 2;
                     else
-                        refuse(line, column() - 1, "a string knows the escapes \\n \\t \\\" \\\\ and \\xHH");
+                        refuse(line, column() - 1,
+                               "a string knows the escapes \\n \\t \\\" \\\\ and \\xHH");
                 }
                 word.text += c;
             }

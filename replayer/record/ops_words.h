@@ -35,7 +35,8 @@ public:
     std::vector<WordLine> lines(bool comments) const;
 
     template <typename... Args>
-    [[noreturn]] void refuse(unsigned line, unsigned column, fmt::format_string<Args...> format, Args &&...args) const
+    [[noreturn]] void refuse(unsigned line, unsigned column, fmt::format_string<Args...> format,
+                             Args &&...args) const
     {
         fail(ErrorKind::usage, "{}:{}:{}: {}", source_.name, line, column,
              fmt::format(format, std::forward<Args>(args)...));

@@ -27,7 +27,8 @@ std::optional<std::uint64_t> workload_begin(const trace::TraceReader &reader)
 {
     std::optional<std::uint64_t> begin;
     reader.for_each_marker([&](const trace::MarkerRow &row) {
-        if (!begin && row.kind == trace::MarkerKind::note && row.marker.text == agent::kWorkloadNote)
+        if (!begin && row.kind == trace::MarkerKind::note &&
+            row.marker.text == agent::kWorkloadNote)
             begin = row.seq;
     });
     return begin;
@@ -44,10 +45,12 @@ const agent::MountRequest *mount_of(const RecordInputs &inputs)
 std::string why_nothing(const agent::MountRequest *mount, bool without_dax)
 {
     if (!mount)
-        return "what is written to /dev/pmem0, or stored to a mapping of it, stays in the page cache until it is synced: "
+        return "what is written to /dev/pmem0, or stored to a mapping of it, stays in the page "
+               "cache until it is synced: "
                "let the workload sync it, or give it a file system with dax ([file_system])";
     if (without_dax)
-        return fmt::format("{} is mounted with '{}' and not with dax, so all of it stayed in the page cache: add dax to "
+        return fmt::format("{} is mounted with '{}' and not with dax, so all of it stayed in the "
+                           "page cache: add dax to "
                            "file_system.mount_options, or let the workload sync",
                            mount->fstype, mount->options);
     return fmt::format("let it write below {}, where the file system is", mount->target);
@@ -62,8 +65,10 @@ Reach reach_of(const trace::TraceReader &reader)
     reach.known = begin.has_value();
     if (!begin)
         return reach;
-    constexpr std::uint8_t kStores = trace::kind_bit(trace::EventKind::store) | trace::kind_bit(trace::EventKind::nt_store);
-    trace::EventScan scan = reader.scan({.first_seq = *begin, .kinds = kStores, .with_values = false});
+    constexpr std::uint8_t kStores =
+        trace::kind_bit(trace::EventKind::store) | trace::kind_bit(trace::EventKind::nt_store);
+    trace::EventScan scan =
+        reader.scan({.first_seq = *begin, .kinds = kStores, .with_values = false});
     while (scan.next())
         reach.stores += scan.all_selected() ? scan.events().size() : scan.selected().size();
     std::map<std::string, std::uint64_t> by_module;
@@ -75,7 +80,8 @@ Reach reach_of(const trace::TraceReader &reader)
         by_module[row.site.module] += row.counts.volatile_flushes;
     }
     for (const auto &[module, count] : by_module)
-        if (count != 0 && (reach.volatile_module.empty() || count > by_module[reach.volatile_module]))
+        if (count != 0 &&
+            (reach.volatile_module.empty() || count > by_module[reach.volatile_module]))
             reach.volatile_module = module;
     return reach;
 }
@@ -85,7 +91,8 @@ bool mounted_without_dax(const agent::MountRequest &mount, const std::string &ke
     if (std::find(kDaxIsAChoice.begin(), kDaxIsAChoice.end(), mount.fstype) == kDaxIsAChoice.end())
         return false;
     const std::string options = "," + mount.options + ",";
-    const bool asked = options.find(",dax,") != std::string::npos || options.find(",dax=always,") != std::string::npos;
+    const bool asked = options.find(",dax,") != std::string::npos ||
+                       options.find(",dax=always,") != std::string::npos;
     return !asked || kernel_log.find("Turning off DAX") != std::string::npos;
 }
 
@@ -94,22 +101,30 @@ std::vector<trace::DataQuality> reach_counters(const Reach &reach, const RecordI
 {
     const agent::MountRequest *mount = mount_of(inputs);
     const bool without_dax = mount && mounted_without_dax(*mount, kernel_log);
-    // A program that flushes PM too knows where PM is; that it wastes flushes is what a rule is for.
+    // A program that flushes PM too knows where PM is; that it wastes flushes is what a rule is
+    // for.
     const bool lost = reach.volatile_flushes != 0 && reach.program_flushes == 0;
     std::vector<trace::DataQuality> counters;
     counters.push_back({kNothing, !reach.reached(), trace::Severity::warning,
-                        fmt::format("nothing that the workload wrote reached PM, so no crash state shows anything of it; {}",
+                        fmt::format("nothing that the workload wrote reached PM, so no crash state "
+                                    "shows anything of it; {}",
                                     why_nothing(mount, without_dax))});
-    counters.push_back({kWithoutDax, without_dax, trace::Severity::warning,
-                        mount ? fmt::format("{} is mounted with '{}' and has no DAX: what the workload writes goes through "
-                                            "the page cache, and only what is written back is tested; add dax to "
-                                            "file_system.mount_options, which replaces the default 'dax'",
-                                            mount->fstype, mount->options)
-                              : std::string("there is no file system")});
-    counters.push_back({kVolatile, lost ? static_cast<std::int64_t>(reach.volatile_flushes) : 0, trace::Severity::warning,
-                        fmt::format("programs of the workload flushed memory that is not PM, and never PM{}{}: what they map is "
+    counters.push_back(
+        {kWithoutDax, without_dax, trace::Severity::warning,
+         mount
+             ? fmt::format(
+                   "{} is mounted with '{}' and has no DAX: what the workload writes goes through "
+                   "the page cache, and only what is written back is tested; add dax to "
+                   "file_system.mount_options, which replaces the default 'dax'",
+                   mount->fstype, mount->options)
+             : std::string("there is no file system")});
+    counters.push_back({kVolatile, lost ? static_cast<std::int64_t>(reach.volatile_flushes) : 0,
+                        trace::Severity::warning,
+                        fmt::format("programs of the workload flushed memory that is not PM, and "
+                                    "never PM{}{}: what they map is "
                                     "not PM; let them map a file on a mount with dax",
-                                    reach.volatile_module.empty() ? "" : ", most of it in ", reach.volatile_module)});
+                                    reach.volatile_module.empty() ? "" : ", most of it in ",
+                                    reach.volatile_module)});
     return counters;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Whether what the workload did reached PM at all. A run in which nothing did has crash states of nothing, and
-// would pass.
+// Whether what the workload did reached PM at all. A run in which nothing did has crash states of
+// nothing, and would pass.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 namespace fencepost::record {
 
 struct Reach {
-    bool known = false; // the trace says where the workload begins
+    bool known = false;                 // the trace says where the workload begins
     std::uint64_t stores = 0;           // to PM, from there on
     std::uint64_t program_flushes = 0;  // of PM, by programs
     std::uint64_t volatile_flushes = 0; // of other memory, by programs
@@ -24,8 +24,8 @@ struct Reach {
 
 Reach reach_of(const trace::TraceReader &reader);
 
-// Whether the file system's files are mapped and written in PM itself, where that is a choice. `kernel_log`:
-// of the recording; a file system may have turned DAX off.
+// Whether the file system's files are mapped and written in PM itself, where that is a choice.
+// `kernel_log`: of the recording; a file system may have turned DAX off.
 bool mounted_without_dax(const agent::MountRequest &mount, const std::string &kernel_log);
 
 // Counters for the trace, with what to change. Those that are 0 too.
@@ -34,8 +34,8 @@ std::vector<trace::DataQuality> reach_counters(const Reach &reach, const RecordI
 
 // Of a recorded trace: those of the counters that are not 0, the gravest first.
 std::vector<trace::DataQuality> reach_warnings(const trace::TraceReader &reader);
-// Why a test of it that finds nothing is no pass: nothing of the workload reached PM, or its programs make durable
-// what is not PM. Empty: it is one.
+// Why a test of it that finds nothing is no pass: nothing of the workload reached PM, or its
+// programs make durable what is not PM. Empty: it is one.
 std::string why_no_pass(const trace::TraceReader &reader);
 
 } // namespace fencepost::record

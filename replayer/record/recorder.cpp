@@ -37,7 +37,8 @@ std::string what_went_wrong(const agent::StepReport &step)
 {
     if (!step.failure.empty())
         return step.failure;
-    const std::string words = last_line(step.run.errors.empty() ? step.run.output : step.run.errors);
+    const std::string words =
+        last_line(step.run.errors.empty() ? step.run.output : step.run.errors);
     switch (step.run.end) {
     case agent::RunEnd::timed_out:
         return "it was still running when its time was over";
@@ -56,7 +57,8 @@ std::string failed_operations(const std::string &lines)
     if (count == 0)
         return {};
     return fmt::format("; {} operation{} failed as {} may: {}{}", count, count == 1 ? "" : "s",
-                       count == 1 ? "it" : "they", last_line(lines), count == 1 ? "" : " (the last)");
+                       count == 1 ? "it" : "they", last_line(lines),
+                       count == 1 ? "" : " (the last)");
 }
 
 bool good(const agent::StepReport &step)
@@ -67,10 +69,10 @@ bool good(const agent::StepReport &step)
 // One recording on its way.
 class Session {
 public:
-    Session(TemplateStore &templates, const Template &source, const RecordInputs &inputs, const fs::path &cache,
-            const RecordProgress &progress)
-        : templates_(templates), source_(source), inputs_(inputs), progress_(progress), scratch_(cache),
-          files_{scratch_.path() / "mailbox", scratch_.path() / "console"}
+    Session(TemplateStore &templates, const Template &source, const RecordInputs &inputs,
+            const fs::path &cache, const RecordProgress &progress)
+        : templates_(templates), source_(source), inputs_(inputs), progress_(progress),
+          scratch_(cache), files_{scratch_.path() / "mailbox", scratch_.path() / "console"}
     {
         for (std::size_t i = 0; i < inputs_.config.pm.size(); ++i) {
             pm_files_.push_back(scratch_.path() / fmt::format("pm{}", i));
@@ -82,7 +84,10 @@ public:
     void prepare_trace(const fs::path &trace);
     void run_workload(const fs::path &plugin, RecordResult &result);
     // The PM files as the workload left them.
-    const std::vector<fs::path> &final_pm() const { return final_pm_.empty() ? pm_files_ : final_pm_; }
+    const std::vector<fs::path> &final_pm() const
+    {
+        return final_pm_.empty() ? pm_files_ : final_pm_;
+    }
 
 private:
     void take_final_pm();
@@ -108,17 +113,21 @@ void Session::set_up()
     if (inputs_.setup.steps.empty())
         return;
     make_mailbox(files_.mailbox, agent::encode_job(inputs_.setup));
-    guest_ = templates_.restore_recording(source_, pm_files_, files_, Deadline::after(kRestoreTime));
+    guest_ =
+        templates_.restore_recording(source_, pm_files_, files_, Deadline::after(kRestoreTime));
     const RecordingStop stop = guest_->resume(Deadline::after(kSetupTime));
     if (stop != RecordingStop::by_itself)
-        fail(ErrorKind::guest, "the guest did not get through the set-up ({}); its console ends with: {}",
+        fail(ErrorKind::guest,
+             "the guest did not get through the set-up ({}); its console ends with: {}",
              guest::to_string(stop), last_line(guest_->console()));
     const agent::JobReport report = guest_->report();
     for (std::size_t i = 0; i < report.steps.size(); ++i) {
         if (good(report.steps[i]))
             continue;
-        const std::string what = i < inputs_.setup.steps.size() ? describe(inputs_.setup.steps[i]) : "a step";
-        fail(ErrorKind::guest, "the set-up failed in the guest: {}: {}", what, what_went_wrong(report.steps[i]));
+        const std::string what =
+            i < inputs_.setup.steps.size() ? describe(inputs_.setup.steps[i]) : "a step";
+        fail(ErrorKind::guest, "the set-up failed in the guest: {}: {}", what,
+             what_went_wrong(report.steps[i]));
     }
     guest_->quit(Deadline::after(kQuitTime));
     guest_.reset();
@@ -138,7 +147,8 @@ void Session::prepare_trace(const fs::path &trace)
     for (std::size_t i = 0; i < pm_files_.size(); ++i) {
         trace::Region region;
         region.id = static_cast<trace::RegionId>(i + 1);
-        region.name = i < source_.pm_devices.size() ? source_.pm_devices[i].name : fmt::format("pmem{}", i);
+        region.name =
+            i < source_.pm_devices.size() ? source_.pm_devices[i].name : fmt::format("pmem{}", i);
         region.base = pm_base(inputs_.config, i);
         region.size = inputs_.config.pm[i].size;
         region.file = pm_files_[i].filename().string();
@@ -155,7 +165,8 @@ void Session::count_events()
     since_count_ = {};
     try {
         trace::Database database(trace_, SQLITE_OPEN_READONLY);
-        progress_.events(static_cast<std::uint64_t>(database.integer("SELECT event_count FROM recording")));
+        progress_.events(
+            static_cast<std::uint64_t>(database.integer("SELECT event_count FROM recording")));
     } catch (const Error &) {
         // It is being written; next time.
     }
@@ -174,22 +185,26 @@ void Session::run_workload(const fs::path &plugin, RecordResult &result)
     make_mailbox(files_.mailbox, agent::encode_job(inputs_.workload));
     std::vector<std::string> arguments;
     if (!plugin.empty())
-        arguments = {"-plugin", fmt::format("{},trace={},stacks={},recording=off", escape_commas(plugin),
-                                            escape_commas(trace_), inputs_.stacks ? "on" : "off")};
-    guest_ = templates_.restore_recording(source_, pm_files_, files_, Deadline::after(kRestoreTime), arguments);
-    RecordingStop stop = guest_->resume(Deadline::after(std::chrono::seconds(inputs_.host_time_limit)),
-                                        [this] { count_events(); });
+        arguments = {"-plugin",
+                     fmt::format("{},trace={},stacks={},recording=off", escape_commas(plugin),
+                                 escape_commas(trace_), inputs_.stacks ? "on" : "off")};
+    guest_ = templates_.restore_recording(source_, pm_files_, files_, Deadline::after(kRestoreTime),
+                                          arguments);
+    RecordingStop stop = guest_->resume(
+        Deadline::after(std::chrono::seconds(inputs_.host_time_limit)), [this] { count_events(); });
     if (stop == RecordingStop::by_itself && guest_->state() == MailboxState::recorded) {
         take_final_pm();
         stop = guest_->resume(Deadline::after(kReportTime));
         // The recording is over; a guest that fails to report afterwards takes nothing from it.
         if (stop != RecordingStop::by_itself)
-            fail(ErrorKind::guest, "the guest ran the workload but could not report ({})", guest::to_string(stop));
+            fail(ErrorKind::guest, "the guest ran the workload but could not report ({})",
+                 guest::to_string(stop));
     }
     result.console = guest_->console();
     judge(stop, result);
     if (!guest_->quit(Deadline::after(kQuitTime)))
-        fail(ErrorKind::guest, "QEMU did not end when it was told to; the trace is valid up to its last batch");
+        fail(ErrorKind::guest,
+             "QEMU did not end when it was told to; the trace is valid up to its last batch");
     const auto end = guest_->machine().process_end();
     if (end && !end->success())
         fail(ErrorKind::io, "QEMU ended with {} while the trace was finished: {}", end->describe(),
@@ -208,7 +223,8 @@ void Session::judge(RecordingStop stop, RecordResult &result)
         return;
     case RecordingStop::panicked: {
         const std::size_t at = result.console.find("Kernel panic");
-        ended(WorkloadEnd::panicked, result.console.substr(at, result.console.find_first_of("\r\n", at) - at));
+        ended(WorkloadEnd::panicked,
+              result.console.substr(at, result.console.find_first_of("\r\n", at) - at));
         return;
     }
     case RecordingStop::powered_off:
@@ -219,10 +235,10 @@ void Session::judge(RecordingStop stop, RecordResult &result)
         return;
     case RecordingStop::time_over:
         guest_->machine().execute("stop", nlohmann::json::object(), Deadline::after(kRestoreTime));
-        ended(WorkloadEnd::hung,
-              fmt::format("the guest still ran after {} s of the host's time; if the workload only needs longer, raise "
-                          "workload.host_time_limit",
-                          inputs_.host_time_limit));
+        ended(WorkloadEnd::hung, fmt::format("the guest still ran after {} s of the host's time; "
+                                             "if the workload only needs longer, raise "
+                                             "workload.host_time_limit",
+                                             inputs_.host_time_limit));
         return;
     case RecordingStop::machine_died:
         fail(ErrorKind::guest, "QEMU died while it recorded: {}", guest_->machine().last_words());
@@ -239,16 +255,19 @@ void Session::judge_report(RecordResult &result)
     for (std::size_t i = 0; i < steps.size(); ++i) {
         if (good(steps[i])) {
             // Operations that failed as they must: part of the history, and worth a word.
-            if (i == inputs_.workload_step && inputs_.workload.steps[i].kind == agent::StepKind::ops)
+            if (i == inputs_.workload_step &&
+                inputs_.workload.steps[i].kind == agent::StepKind::ops)
                 result.outcome += failed_operations(steps[i].run.errors);
             continue;
         }
-        const bool timed_out = steps[i].failure.empty() && steps[i].run.end == agent::RunEnd::timed_out;
+        const bool timed_out =
+            steps[i].failure.empty() && steps[i].run.end == agent::RunEnd::timed_out;
         result.end = timed_out ? WorkloadEnd::timed_out : WorkloadEnd::failed;
         const std::string what = i == inputs_.workload_step || i >= inputs_.workload.steps.size()
                                      ? "the workload"
                                      : describe(inputs_.workload.steps[i]);
-        result.outcome = fmt::format("{}: {}: {}", to_string(result.end), what, what_went_wrong(steps[i]));
+        result.outcome =
+            fmt::format("{}: {}: {}", to_string(result.end), what, what_went_wrong(steps[i]));
     }
 }
 
@@ -311,8 +330,9 @@ std::string Recorder::command_line(const RecordInputs &inputs)
     plan.restore = true;
     plan.mailbox_file = "MAILBOX";
     plan.console_file = "CONSOLE";
-    plan.extra_arguments = {"-plugin", fmt::format("{},trace=TRACE,stacks={},recording=off", escape_commas(plugin_),
-                                                   inputs.stacks ? "on" : "off")};
+    plan.extra_arguments = {"-plugin",
+                            fmt::format("{},trace=TRACE,stacks={},recording=off",
+                                        escape_commas(plugin_), inputs.stacks ? "on" : "off")};
     return quoted(qemu_command(require_qemu(), plan, ChannelFds()));
 }
 
@@ -388,16 +408,20 @@ RecordResult Recorder::record(const RecordInputs &inputs, const fs::path &trace,
             copy_sparse(session.final_pm()[i], final_pm(i));
     }
     amendment.put_outcome(result.outcome);
-    amendment.put_data_quality({"incomplete_lines", static_cast<std::int64_t>(result.differing_lines),
-                                trace::Severity::error,
-                                "lines of PM that differ at the end from what the recorded stores left there"});
-    amendment.put_data_quality({"late_lines", static_cast<std::int64_t>(replayed.late().stores), trace::Severity::info,
-                                "lines of PM that were written after the workload's end, while the machine was "
-                                "stopped; they are no part of the recording"});
-    for (const trace::DataQuality &counter : reach_counters(reach_of(reader), inputs, result.report.kernel_log))
+    amendment.put_data_quality(
+        {"incomplete_lines", static_cast<std::int64_t>(result.differing_lines),
+         trace::Severity::error,
+         "lines of PM that differ at the end from what the recorded stores left there"});
+    amendment.put_data_quality(
+        {"late_lines", static_cast<std::int64_t>(replayed.late().stores), trace::Severity::info,
+         "lines of PM that were written after the workload's end, while the machine was "
+         "stopped; they are no part of the recording"});
+    for (const trace::DataQuality &counter :
+         reach_counters(reach_of(reader), inputs, result.report.kernel_log))
         amendment.put_data_quality(counter);
-    amendment.put_data_quality({"stores_outside_pm", static_cast<std::int64_t>(replayed.counts().outside),
-                                trace::Severity::error, "recorded stores with a byte outside of every PM device"});
+    amendment.put_data_quality(
+        {"stores_outside_pm", static_cast<std::int64_t>(replayed.counts().outside),
+         trace::Severity::error, "recorded stores with a byte outside of every PM device"});
     amendment.commit();
     return result;
 }

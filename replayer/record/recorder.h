@@ -32,8 +32,8 @@ struct RecordInputs {
 
 // How the workload ended. All but the last leave a trace of everything up to there.
 enum class WorkloadEnd {
-    finished, // with success
-    failed,   // exit status, signal, or a step before it
+    finished,  // with success
+    failed,    // exit status, signal, or a step before it
     timed_out, // guest time was over, the agent ended it
     hung,      // the host's time was over
     panicked,
@@ -49,8 +49,8 @@ struct RecordResult {
     std::uint64_t event_count = 0;
     std::string event_digest;
     std::string effect_digest;
-    std::vector<std::string> final_digests; // of PM, by device
-    std::uint64_t differing_lines = 0;      // 0: the recording is complete
+    std::vector<std::string> final_digests;         // of PM, by device
+    std::uint64_t differing_lines = 0;              // 0: the recording is complete
     std::vector<trace::LineDifference> differences; // the first ones
     std::uint64_t stores = 0;
     std::uint64_t guest_usec = 0;
@@ -70,22 +70,23 @@ struct RecordProgress {
 class Recorder {
 public:
     // `plugin`: the tracer.
-    Recorder(const std::filesystem::path &cache, std::filesystem::path plugin, RecordProgress progress);
+    Recorder(const std::filesystem::path &cache, std::filesystem::path plugin,
+             RecordProgress progress);
 
     // Builds the image of a spec that has its own, and makes or finds the template.
     RecordInputs prepare(const Spec &spec, bool stacks);
-    // Into `trace`, a new file; an existing one is replaced. PM that differs from what the trace says
-    // is kept as `final_pm(device)`. Throws for trouble that is not the workload's.
+    // Into `trace`, a new file; an existing one is replaced. PM that differs from what the trace
+    // says is kept as `final_pm(device)`. Throws for trouble that is not the workload's.
     RecordResult record(const RecordInputs &inputs, const std::filesystem::path &trace,
                         const std::function<std::filesystem::path(std::size_t device)> &final_pm);
 
-    // The workload once more, without the tracer, as the job's ObservationPlan says; PM is gone afterwards.
-    // A guest error if it does not end as a workload ends.
+    // The workload once more, without the tracer, as the job's ObservationPlan says; PM is gone
+    // afterwards. A guest error if it does not end as a workload ends.
     agent::JobReport observe(const RecordInputs &inputs, const agent::ObservationPlan &plan);
 
-    // The workload once more, without the tracer, and whatever it has mounted unmounted: PM as it is
-    // without a crash, in files in `directory`, by device. A guest error if the workload does not end
-    // with success.
+    // The workload once more, without the tracer, and whatever it has mounted unmounted: PM as it
+    // is without a crash, in files in `directory`, by device. A guest error if the workload does
+    // not end with success.
     std::vector<std::filesystem::path> clean_end(const RecordInputs &inputs,
                                                  const std::filesystem::path &directory);
 

@@ -24,13 +24,15 @@ constexpr int kLockTries = 10;
 constexpr std::chrono::milliseconds kLockPause(10);
 
 // What fencepost writes into findings/ID.
-constexpr std::string_view kFindingFiles[] = {"summary.json", "console.log", "image.delta", "tree.json"};
+constexpr std::string_view kFindingFiles[] = {"summary.json", "console.log", "image.delta",
+                                              "tree.json"};
 
 std::vector<fs::path> recorded_files(const RunFiles &files)
 {
-    std::vector<fs::path> names = {files.trace(),      files.summary(),      files.spec(),    files.inputs(),
-                                   files.setup_job(),  files.workload_job(), files.kallsyms(), files.modules(),
-                                   files.console(),    files.kernel_log(),   files.output(),  files.errors()};
+    std::vector<fs::path> names = {files.trace(),      files.summary(),   files.spec(),
+                                   files.inputs(),     files.setup_job(), files.workload_job(),
+                                   files.kallsyms(),   files.modules(),   files.console(),
+                                   files.kernel_log(), files.output(),    files.errors()};
     for (std::size_t i = 0; i < kMaxDevices; ++i)
         names.push_back(files.final_pm(i));
     names.push_back(files.trace().string() + "-journal");
@@ -75,7 +77,8 @@ bool is_finished(const RunFiles &files)
     try {
         trace::roll_back(files.trace());
         const trace::RecordingState state = trace::TraceReader(files.trace()).recording().state;
-        return state == trace::RecordingState::complete || state == trace::RecordingState::truncated;
+        return state == trace::RecordingState::complete ||
+               state == trace::RecordingState::truncated;
     } catch (const Error &error) {
         if (error.kind() == ErrorKind::interrupted)
             throw;
@@ -89,7 +92,8 @@ bool is_there(const fs::path &path)
     std::error_code error;
     const fs::file_status status = fs::status(path, error);
     if (error == std::errc::filename_too_long)
-        fail(ErrorKind::usage, "there is no run with a name that long: {}...", path.string().substr(0, kShownName));
+        fail(ErrorKind::usage, "there is no run with a name that long: {}...",
+             path.string().substr(0, kShownName));
     if (status.type() == fs::file_type::none || status.type() == fs::file_type::unknown)
         fail_errno(fmt::format("cannot look at {}", path.string()), error.value());
     return fs::exists(status);
@@ -103,12 +107,14 @@ void check_is_run(const RunFiles &files)
     std::set<fs::path> known;
     for (const fs::path &path : recorded_files(files))
         known.insert(path.filename());
-    for (const fs::path &path : {files.lock(), files.results(), fs::path(files.results().string() + "-journal"),
-                                 files.findings(), files.legal_states()})
+    for (const fs::path &path :
+         {files.lock(), files.results(), fs::path(files.results().string() + "-journal"),
+          files.findings(), files.legal_states()})
         known.insert(path.filename());
     for (const fs::directory_entry &entry : fs::directory_iterator(files.directory)) {
         has_trace = has_trace || entry.path().filename() == files.trace().filename();
-        if (!known.contains(entry.path().filename()) && !entry.path().filename().string().ends_with(".new"))
+        if (!known.contains(entry.path().filename()) &&
+            !entry.path().filename().string().ends_with(".new"))
             foreign.push_back(entry.path().filename().string());
     }
     if (!has_trace && !foreign.empty())
@@ -130,7 +136,8 @@ void check_run_name(const fs::path &path)
     std::error_code error;
     const bool there = fs::exists(path, error);
     if (!there && error == std::errc::filename_too_long)
-        fail(ErrorKind::usage, "no directory can have a name that long: {}...", path.string().substr(0, kShownName));
+        fail(ErrorKind::usage, "no directory can have a name that long: {}...",
+             path.string().substr(0, kShownName));
 }
 
 fs::path trace_of(const fs::path &run)
@@ -152,7 +159,8 @@ RunFiles open_run(const fs::path &path)
     const fs::path trace = trace_of(path);
     const RunFiles files = {trace.has_parent_path() ? trace.parent_path() : fs::path(".")};
     if (trace.filename() != files.trace().filename())
-        fail(ErrorKind::usage, "{} is neither a run directory nor the trace.db in one", path.string());
+        fail(ErrorKind::usage, "{} is neither a run directory nor the trace.db in one",
+             path.string());
     return files;
 }
 
@@ -164,7 +172,8 @@ FileLock lock_run(const RunFiles &files)
         if (std::optional<FileLock> lock = FileLock::try_acquire(files.lock()))
             return std::move(*lock);
     }
-    fail(ErrorKind::usage, "{} is being recorded or tested by another process", files.directory.string());
+    fail(ErrorKind::usage, "{} is being recorded or tested by another process",
+         files.directory.string());
 }
 
 bool is_being_recorded(const RunFiles &files)
@@ -186,7 +195,8 @@ bool is_finding_id(std::string_view id)
 
 bool is_finding_file(std::string_view name)
 {
-    return std::find(std::begin(kFindingFiles), std::end(kFindingFiles), name) != std::end(kFindingFiles);
+    return std::find(std::begin(kFindingFiles), std::end(kFindingFiles), name) !=
+           std::end(kFindingFiles);
 }
 
 void remove_findings(const Folder &run, const std::set<std::string> &kept)
@@ -195,7 +205,8 @@ void remove_findings(const Folder &run, const std::set<std::string> &kept)
     if (!findings)
         return;
     for (const std::string &id : findings->names()) {
-        if (!is_finding_id(id) || kept.contains(id) || findings->kind_of(id) != Folder::Kind::folder)
+        if (!is_finding_id(id) || kept.contains(id) ||
+            findings->kind_of(id) != Folder::Kind::folder)
             continue;
         if (const std::optional<Folder> finding = findings->below(id))
             for (const std::string &name : finding->names())

@@ -49,8 +49,8 @@ struct RunFiles {
 constexpr std::uint64_t kMostText = std::uint64_t{64} << 20;
 constexpr std::uint64_t kMostJob = std::uint64_t{512} << 20;
 
-// The trace of a run directory, or the file that is named instead of one, whatever it holds. A usage error if
-// there is none.
+// The trace of a run directory, or the file that is named instead of one, whatever it holds. A
+// usage error if there is none.
 std::filesystem::path trace_of(const std::filesystem::path &run);
 
 // RUN, or RUN/trace.db. A usage error if there is none.
@@ -59,13 +59,15 @@ RunFiles open_run(const std::filesystem::path &path);
 // For whoever changes what is in the directory: a usage error while another process holds it.
 FileLock lock_run(const RunFiles &files);
 
-// Before work begins in a run that is there: a trace error for links and files where folders should be.
+// Before work begins in a run that is there: a trace error for links and files where folders should
+// be.
 void check_folders(const RunFiles &files);
 
 // Whether a recorder is at work in the directory.
 bool is_being_recorded(const RunFiles &files);
 
-// 12 hexadecimal digits, as findings are named. What a database says otherwise never becomes a path.
+// 12 hexadecimal digits, as findings are named. What a database says otherwise never becomes a
+// path.
 bool is_finding_id(std::string_view id);
 // Whether fencepost writes a file of that name into findings/ID.
 bool is_finding_file(std::string_view name);

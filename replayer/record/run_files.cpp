@@ -20,7 +20,8 @@ constexpr int kCompressionLevel = 3;
 std::string compressed(const std::string &text)
 {
     const std::vector<std::byte> frame =
-        trace::Compressor(kCompressionLevel).compress(std::as_bytes(std::span(text.data(), text.size())));
+        trace::Compressor(kCompressionLevel)
+            .compress(std::as_bytes(std::span(text.data(), text.size())));
     return {reinterpret_cast<const char *>(frame.data()), frame.size()};
 }
 
@@ -39,7 +40,8 @@ json texts_to_json(const std::vector<SourceText> &texts)
 {
     json list = json::array();
     for (const SourceText &each : texts)
-        list.push_back({{"name", each.name}, {"text", each.text}, {"directory", each.directory.string()}});
+        list.push_back(
+            {{"name", each.name}, {"text", each.text}, {"directory", each.directory.string()}});
     return list;
 }
 
@@ -47,7 +49,8 @@ std::vector<SourceText> texts_from_json(const json &list)
 {
     std::vector<SourceText> texts;
     for (const json &each : list)
-        texts.push_back({each.at("text"), each.at("name"), 1, each.at("directory").get<std::string>()});
+        texts.push_back(
+            {each.at("text"), each.at("name"), 1, each.at("directory").get<std::string>()});
     return texts;
 }
 
@@ -63,7 +66,8 @@ run::PromiseSpec promise_from_json(const json &promise)
     bool known = spec.preset.empty() || run::find_preset(spec.preset);
     for (const auto &[name, value] : spec.fields) {
         const run::PromiseField *field = run::find_promise_field(name);
-        known = known && field && std::find(field->values.begin(), field->values.end(), value) != field->values.end();
+        known = known && field &&
+                std::find(field->values.begin(), field->values.end(), value) != field->values.end();
     }
     if (!known)
         fail(ErrorKind::trace, "inputs.json has a promise that does not exist");
@@ -78,8 +82,9 @@ AnalyzeSpec analyze_from_json(const json &analyze)
 
 std::vector<std::string> incidental_from_json(const json &document)
 {
-    return document.contains("model") ? document["model"].at("incidental").get<std::vector<std::string>>()
-                                      : std::vector<std::string>();
+    return document.contains("model")
+               ? document["model"].at("incidental").get<std::vector<std::string>>()
+               : std::vector<std::string>();
 }
 
 // Nothing for a trace by itself.
@@ -95,26 +100,26 @@ std::optional<json> inputs_if_any(const RunFiles &files)
 
 void save_inputs(const RunFiles &files, const RecordInputs &inputs)
 {
-    const json document = {{"format", kInputsFormat},
-                           {"guest", guest::config_to_json(inputs.config)},
-                           {"workload_step", inputs.workload_step},
-                           {"host_time_limit", inputs.host_time_limit},
-                           {"stacks", inputs.stacks},
-                           {"test",
-                            {{"oracles", inputs.test.oracles},
-                             {"promise",
-                              {{"preset", inputs.test.promise.preset}, {"fields", inputs.test.promise.fields}}},
-                             {"recovery", inputs.test.recovery},
-                             {"recovery_progress", inputs.test.recovery_progress
-                                                       ? json(*inputs.test.recovery_progress)
-                                                       : json(nullptr)},
-                             {"other_file_system", inputs.test.other_file_system},
-                             {"time_limit", inputs.test.time_limit}}},
-                           {"model", {{"incidental", inputs.test.incidental}}},
-                           {"analyze",
-                            {{"transactions", texts_to_json(inputs.analyze.transactions)},
-                             {"order", texts_to_json(inputs.analyze.order)},
-                             {"suppressions", texts_to_json(inputs.analyze.suppressions)}}}};
+    const json document = {
+        {"format", kInputsFormat},
+        {"guest", guest::config_to_json(inputs.config)},
+        {"workload_step", inputs.workload_step},
+        {"host_time_limit", inputs.host_time_limit},
+        {"stacks", inputs.stacks},
+        {"test",
+         {{"oracles", inputs.test.oracles},
+          {"promise",
+           {{"preset", inputs.test.promise.preset}, {"fields", inputs.test.promise.fields}}},
+          {"recovery", inputs.test.recovery},
+          {"recovery_progress",
+           inputs.test.recovery_progress ? json(*inputs.test.recovery_progress) : json(nullptr)},
+          {"other_file_system", inputs.test.other_file_system},
+          {"time_limit", inputs.test.time_limit}}},
+        {"model", {{"incidental", inputs.test.incidental}}},
+        {"analyze",
+         {{"transactions", texts_to_json(inputs.analyze.transactions)},
+          {"order", texts_to_json(inputs.analyze.order)},
+          {"suppressions", texts_to_json(inputs.analyze.suppressions)}}}};
     const Folder run = files.folder();
     write_to(run, files.inputs(), document.dump(2) + "\n");
     write_to(run, files.setup_job(), agent::encode_job(inputs.setup));
@@ -136,8 +141,9 @@ RecordInputs load_inputs(const RunFiles &files)
         inputs.host_time_limit = document.at("host_time_limit");
         inputs.stacks = document.at("stacks");
         const json &test = document.at("test");
-        inputs.test = {test.at("oracles"), promise_from_json(test.at("promise")), test.at("recovery"),
-                       flag_from_json(test.at("recovery_progress")), test.at("other_file_system"), test.at("time_limit")};
+        inputs.test = {test.at("oracles"),           promise_from_json(test.at("promise")),
+                       test.at("recovery"),          flag_from_json(test.at("recovery_progress")),
+                       test.at("other_file_system"), test.at("time_limit")};
         inputs.test.incidental = incidental_from_json(document);
         inputs.analyze = analyze_from_json(document.at("analyze"));
         inputs.spec = read_from(run, files.spec(), kMostText);
@@ -164,7 +170,8 @@ bool record_the_same(const RecordInputs &a, const RecordInputs &b)
 
 std::string judgement_text(const RunFiles &files)
 {
-    json document = json::parse(read_from(files.folder(), files.inputs(), kMostText), nullptr, false);
+    json document =
+        json::parse(read_from(files.folder(), files.inputs(), kMostText), nullptr, false);
     if (!document.is_object() || !document.contains("test") || !document["test"].is_object())
         fail(ErrorKind::trace, "inputs.json of {} is damaged", files.directory.string());
     document["test"].erase("oracles");
@@ -175,7 +182,8 @@ AnalyzeSpec load_analyze(const RunFiles &files)
 {
     try {
         const std::optional<json> document = inputs_if_any(files);
-        return document && document->contains("analyze") ? analyze_from_json((*document)["analyze"]) : AnalyzeSpec();
+        return document && document->contains("analyze") ? analyze_from_json((*document)["analyze"])
+                                                         : AnalyzeSpec();
     } catch (const json::exception &) {
         fail(ErrorKind::trace, "inputs.json of {} is damaged", files.directory.string());
     }
@@ -213,9 +221,11 @@ void save_results(const RunFiles &files, const RecordInputs &inputs, const Recor
 {
     const agent::JobReport &report = result.report;
     const Folder run = files.folder();
-    write_to(run, files.kallsyms(),
-             compressed(report.kallsyms.empty() ? read_file(source.kallsyms_file()) : report.kallsyms));
-    write_to(run, files.modules(), report.modules.empty() ? read_file(source.modules_file()) : report.modules);
+    write_to(
+        run, files.kallsyms(),
+        compressed(report.kallsyms.empty() ? read_file(source.kallsyms_file()) : report.kallsyms));
+    write_to(run, files.modules(),
+             report.modules.empty() ? read_file(source.modules_file()) : report.modules);
     write_to(run, files.console(), result.console);
     write_to(run, files.kernel_log(), report.kernel_log);
     const bool ran = inputs.workload_step < report.steps.size();

@@ -17,7 +17,10 @@ constexpr std::string_view kOperators = ";&|()<>";
 
 class Splitter {
 public:
-    explicit Splitter(const SourceText &source) : source_(source), text_(source.text), line_(source.first_line) {}
+    explicit Splitter(const SourceText &source)
+        : source_(source), text_(source.text), line_(source.first_line)
+    {
+    }
 
     std::vector<ScriptCommand> split()
     {
@@ -43,7 +46,10 @@ private:
     };
 
     bool more() const { return at_ < text_.size(); }
-    char peek(std::size_t ahead = 0) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
+    char peek(std::size_t ahead = 0) const
+    {
+        return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0';
+    }
     char next()
     {
         const char c = text_[at_++];
@@ -221,7 +227,8 @@ private:
                     next();
             }
             if (!found)
-                unfinished(("a here-document that ends with " + document.end).c_str(), document.line);
+                unfinished(("a here-document that ends with " + document.end).c_str(),
+                           document.line);
         }
         here_documents_.clear();
     }
@@ -308,10 +315,12 @@ void Splitter::plain_word(std::vector<Open> &open)
         if (word() != "in")
             unfinished("'case'", line);
     } else if (found == "fi" || found == "done" || found == "}" || found == "esac") {
-        if (open.empty() || open.back().word == "(" || (found == "esac") != (open.back().word == "case"))
+        if (open.empty() || open.back().word == "(" ||
+            (found == "esac") != (open.back().word == "case"))
             fail(ErrorKind::usage, "{}:{}: '{}' without what it ends", source_.name, line, found);
         open.pop_back();
-    } else if (found == "then" || found == "else" || found == "elif" || found == "do" || found == "!") {
+    } else if (found == "then" || found == "else" || found == "elif" || found == "do" ||
+               found == "!") {
         command_begins_ = true;
     }
 }
@@ -387,7 +396,8 @@ std::string marked_script(const std::vector<ScriptCommand> &commands)
 {
     std::string script = agent::kMarkFunctions;
     for (std::size_t i = 0; i < commands.size(); ++i)
-        script += fmt::format("fencepost_begin {0}\n{1}\nfencepost_end {0}\n", i + 1, commands[i].text);
+        script +=
+            fmt::format("fencepost_begin {0}\n{1}\nfencepost_end {0}\n", i + 1, commands[i].text);
     return script;
 }
 

@@ -15,9 +15,10 @@ struct ScriptCommand {
     unsigned line = 1; // in its file
 };
 
-// The complete commands of the script, in the sense of the shell's grammar: what is on one line, and
-// the lines that belong to it because of quotes, here-documents, compound commands, or an operator at
-// the end. Comments and empty lines are left out. A usage error names the line of what has no end.
+// The complete commands of the script, in the sense of the shell's grammar: what is on one line,
+// and the lines that belong to it because of quotes, here-documents, compound commands, or an
+// operator at the end. Comments and empty lines are left out. A usage error names the line of what
+// has no end.
 std::vector<ScriptCommand> split_script(const SourceText &source);
 
 // A script that does the same and tells the agent before and after each command; see script_marks.h

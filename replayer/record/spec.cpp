@@ -15,37 +15,45 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const std::vector<std::string> kTables = {"guest", "pm", "file_system", "setup", "workload", "copy", "model", "test",
-                                          "analyze"};
-const std::vector<std::string> kGuestFields = {"image", "kernel", "modules", "module_files", "initrd_extra",
-                                               "kernel_arguments", "ram", "cpus"};
+const std::vector<std::string> kTables = {"guest", "pm",    "file_system", "setup",  "workload",
+                                          "copy",  "model", "test",        "analyze"};
+const std::vector<std::string> kGuestFields = {"image",        "kernel",       "modules",
+                                               "module_files", "initrd_extra", "kernel_arguments",
+                                               "ram",          "cpus"};
 const std::vector<std::string> kPmFields = {"size", "attach"};
-const std::vector<std::string> kFileSystemFields = {"type", "device", "mkfs_program", "mkfs_options",
-                                                    "mount_options", "first_mount_options", "mount_point"};
+const std::vector<std::string> kFileSystemFields = {
+    "type",       "device", "mkfs_program", "mkfs_options", "mount_options", "first_mount_options",
+    "mount_point"};
 const std::vector<std::string> kSetupFields = {"script", "file"};
-const std::vector<std::string> kWorkloadFields = {"kind", "text", "file", "command", "directory", "environment",
-                                                  "system_calls", "unmount", "time_limit", "host_time_limit"};
+const std::vector<std::string> kWorkloadFields = {
+    "kind",        "text",         "file",    "command",    "directory",
+    "environment", "system_calls", "unmount", "time_limit", "host_time_limit"};
 const std::vector<std::string> kCopyFields = {"from", "to"};
 const std::vector<std::string> kModelFields = {"incidental"};
-const std::vector<std::string> kTestFields = {"oracles", "promise", "semantics", "recovery", "recovery_progress", "other_file_system", "time_limit"};
+const std::vector<std::string> kTestFields = {"oracles",   "promise",           "semantics",
+                                              "recovery",  "recovery_progress", "other_file_system",
+                                              "time_limit"};
 const std::vector<std::string> kAnalyzeFields = {"transactions", "order", "suppressions"};
 
-constexpr std::uintmax_t kFileLimit = 30ull << 20; // what fits into a guest's mailbox with room to spare
+constexpr std::uintmax_t kFileLimit = 30ull
+                                      << 20; // what fits into a guest's mailbox with room to spare
 
 class SpecParser {
 public:
     SpecParser(std::string_view text, std::string name, fs::path directory, FilesFrom files)
-        : name_(std::move(name)), directory_(directory.empty() ? "." : std::move(directory)), files_(files)
+        : name_(std::move(name)), directory_(directory.empty() ? "." : std::move(directory)),
+          files_(files)
     {
         spec_.text = text;
         check_characters(text);
         try {
             document_ = toml::parse(text, name_);
         } catch (const toml::parse_error &error) {
-            fail(ErrorKind::usage, "{}:{}:{}: {}", name_, error.source().begin.line, error.source().begin.column,
-                 error.description());
+            fail(ErrorKind::usage, "{}:{}:{}: {}", name_, error.source().begin.line,
+                 error.source().begin.column, error.description());
         } catch (const TomlGaveUp &) {
-            fail(ErrorKind::usage, "{}: this is not TOML; look for a table or field with a strange name", name_);
+            fail(ErrorKind::usage,
+                 "{}: this is not TOML; look for a table or field with a strange name", name_);
         }
     }
 
@@ -65,8 +73,8 @@ public:
     }
 
 private:
-    // What toml++ 3.3 does not survive: control characters, and other alphabets than ASCII outside of
-    // strings and comments. TOML has neither.
+    // What toml++ 3.3 does not survive: control characters, and other alphabets than ASCII outside
+    // of strings and comments. TOML has neither.
     void check_characters(std::string_view text) const
     {
         unsigned line = 1;
@@ -77,16 +85,19 @@ private:
             const char c = text[at];
             const auto code = static_cast<unsigned char>(c);
             if ((code < 0x20 && c != '\t' && c != '\n' && c != '\r') || code == 0x7f)
-                fail(ErrorKind::usage, "{}:{}:{}: a control character ({:#04x})", name_, line, column, code);
+                fail(ErrorKind::usage, "{}:{}:{}: a control character ({:#04x})", name_, line,
+                     column, code);
             if (code >= 0x80 && !comment && string.empty())
-                fail(ErrorKind::usage, "{}:{}:{}: only strings and comments have such characters", name_, line, column);
+                fail(ErrorKind::usage, "{}:{}:{}: only strings and comments have such characters",
+                     name_, line, column);
             std::size_t length = 1;
             if (c == '\n') {
                 comment = false;
                 if (string.size() == 1)
                     string = {};
             } else if (!string.empty()) {
-                if (c == '\\' && string.front() == '"' && at + 1 < text.size() && text[at + 1] != '\n')
+                if (c == '\\' && string.front() == '"' && at + 1 < text.size() &&
+                    text[at + 1] != '\n')
                     length = 2;
                 else if (text.substr(at).starts_with(string))
                     length = std::exchange(string, std::string_view()).size();
@@ -134,7 +145,8 @@ private:
         return result;
     }
 
-    fs::path host_path(const TableReader &reader, const std::string &field, const std::string &text) const
+    fs::path host_path(const TableReader &reader, const std::string &field,
+                       const std::string &text) const
     {
         if (text.empty())
             reader.refuse(field, "{} is the name of a file", field);
@@ -148,11 +160,14 @@ private:
         const fs::path root = fs::canonical(directory_);
         const auto parted = std::mismatch(root.begin(), root.end(), real.begin(), real.end());
         if (parted.first != root.end())
-            reader.refuse(field, "{} is not below the spec's directory; --files-from-anywhere allows it", text);
+            reader.refuse(field,
+                          "{} is not below the spec's directory; --files-from-anywhere allows it",
+                          text);
         return real;
     }
 
-    std::string contents(const TableReader &reader, const std::string &field, const fs::path &path) const
+    std::string contents(const TableReader &reader, const std::string &field,
+                         const fs::path &path) const
     {
         std::error_code error;
         if (!fs::is_regular_file(path, error))
@@ -162,14 +177,16 @@ private:
         return read_file(path);
     }
 
-    std::string guest_path(const TableReader &reader, const std::string &field, const std::string &text) const
+    std::string guest_path(const TableReader &reader, const std::string &field,
+                           const std::string &text) const
     {
         if (!text.starts_with('/'))
             reader.refuse(field, "{} is an absolute path in the guest, '{}' is not", field, text);
         return text;
     }
 
-    std::uint64_t size(const TableReader &reader, const std::string &field, const std::string &text) const
+    std::uint64_t size(const TableReader &reader, const std::string &field,
+                       const std::string &text) const
     {
         try {
             return guest::parse_size(text);
@@ -207,15 +224,19 @@ void SpecParser::read_guest(const TableReader &root)
         guest.kernel = host_path(*reader, "kernel", *text);
     if (const auto text = reader->text("modules"))
         guest.modules = host_path(*reader, "modules", *text);
-    for (const std::string &text : reader->texts("module_files").value_or(std::vector<std::string>())) {
+    for (const std::string &text :
+         reader->texts("module_files").value_or(std::vector<std::string>())) {
         const std::size_t colon = std::min(text.find(':'), text.size());
-        guest.module_files.push_back(host_path(*reader, "module_files", text.substr(0, colon)).string() +
-                                     text.substr(colon));
+        guest.module_files.push_back(
+            host_path(*reader, "module_files", text.substr(0, colon)).string() +
+            text.substr(colon));
     }
-    for (const std::string &text : reader->texts("initrd_extra").value_or(std::vector<std::string>()))
+    for (const std::string &text :
+         reader->texts("initrd_extra").value_or(std::vector<std::string>()))
         guest.initrd_extra.push_back(host_path(*reader, "initrd_extra", text));
     if (guest.has_own_image() && reader->has("image"))
-        reader->refuse("image", "a spec has an image, or a kernel, modules and files of its own, not both");
+        reader->refuse("image",
+                       "a spec has an image, or a kernel, modules and files of its own, not both");
     guest.kernel_arguments = reader->text("kernel_arguments").value_or("");
     if (const auto text = reader->text("ram"))
         guest.ram = size(*reader, "ram", *text);
@@ -299,14 +320,16 @@ void SpecParser::read_source(const TableReader &reader)
             start = whole.find('\n', start) + 1;
         const std::string line = whole.substr(start, whole.find('\n', start) - start);
         if (line.find_last_not_of(" \t\r") != std::string::npos &&
-            (line.ends_with("\"\"\"") || line.ends_with("'''")) && text->find('\n') != std::string::npos)
+            (line.ends_with("\"\"\"") || line.ends_with("'''")) &&
+            text->find('\n') != std::string::npos)
             ++source.first_line;
     } else if (const auto file = reader.text("file")) {
         const fs::path path = host_path(reader, "file", *file);
         source = {contents(reader, "file", path), *file, 1};
     }
     if (source.text.find('\0') != std::string::npos)
-        reader.refuse(reader.has("file") ? "file" : "text", "a workload is text; this one holds a NUL character");
+        reader.refuse(reader.has("file") ? "file" : "text",
+                      "a workload is text; this one holds a NUL character");
 }
 
 void SpecParser::read_workload(const TableReader &root)
@@ -342,12 +365,16 @@ void SpecParser::read_workload(const TableReader &root)
     if (const auto text = reader->text("directory"))
         workload.directory = guest_path(*reader, "directory", *text);
     workload.environment = reader->assignments("environment").value_or(std::vector<std::string>());
-    workload.system_calls = reader->flag("system_calls").value_or(workload.kind == WorkloadKind::program || workload.kind == WorkloadKind::script);
+    workload.system_calls = reader->flag("system_calls")
+                                .value_or(workload.kind == WorkloadKind::program ||
+                                          workload.kind == WorkloadKind::script);
     workload.unmount = reader->flag("unmount").value_or(false);
     if (workload.unmount && !spec_.file_system)
         reader->refuse("unmount", "there is no [file_system] to unmount");
-    workload.time_limit = static_cast<std::uint32_t>(reader->number("time_limit", 1, 86400).value_or(60));
-    workload.host_time_limit = static_cast<std::uint32_t>(reader->number("host_time_limit", 1, 86400).value_or(600));
+    workload.time_limit =
+        static_cast<std::uint32_t>(reader->number("time_limit", 1, 86400).value_or(60));
+    workload.host_time_limit =
+        static_cast<std::uint32_t>(reader->number("host_time_limit", 1, 86400).value_or(600));
 }
 
 void SpecParser::read_copies(const TableReader &root)
@@ -356,7 +383,8 @@ void SpecParser::read_copies(const TableReader &root)
         const auto from = reader.text("from");
         const auto to = reader.text("to");
         if (!from || !to)
-            reader.refuse(from ? "to" : "from", "copy has 'from', a file of the host, and 'to', its place in the guest");
+            reader.refuse(from ? "to" : "from",
+                          "copy has 'from', a file of the host, and 'to', its place in the guest");
         spec_.copies.push_back({host_path(reader, "from", *from), guest_path(reader, "to", *to)});
     }
 }
@@ -369,7 +397,8 @@ void SpecParser::read_model(const TableReader &root)
     spec_.test.incidental = reader->texts("incidental").value_or(std::vector<std::string>());
     for (const std::string &function : spec_.test.incidental)
         if (function.empty() || function.find_first_of(" ,\t\n") != std::string::npos)
-            reader->refuse("incidental", "model.incidental has '{}', which is no function's name", function);
+            reader->refuse("incidental", "model.incidental has '{}', which is no function's name",
+                           function);
 }
 
 void SpecParser::read_test(const TableReader &root)
@@ -388,11 +417,14 @@ void SpecParser::read_test(const TableReader &root)
         reader->refuse("recovery", "test.recovery is a program and its arguments");
     test.recovery_progress = reader->flag("recovery_progress");
     if (test.recovery_progress && test.recovery.empty())
-        reader->refuse("recovery_progress", "test.recovery_progress is about test.recovery, and there is none");
+        reader->refuse("recovery_progress",
+                       "test.recovery_progress is about test.recovery, and there is none");
     test.other_file_system = reader->text("other_file_system").value_or("");
-    if (reader->has("other_file_system") && test.other_file_system != "ext4" && test.other_file_system != "xfs")
+    if (reader->has("other_file_system") && test.other_file_system != "ext4" &&
+        test.other_file_system != "xfs")
         reader->refuse("other_file_system", "test.other_file_system is \"ext4\" or \"xfs\"");
-    test.time_limit = static_cast<std::uint32_t>(reader->number("time_limit", 1, 86400).value_or(test.time_limit));
+    test.time_limit = static_cast<std::uint32_t>(
+        reader->number("time_limit", 1, 86400).value_or(test.time_limit));
 }
 
 void SpecParser::read_analyze(const TableReader &root)
@@ -413,7 +445,8 @@ void SpecParser::read_analyze(const TableReader &root)
 
 } // namespace
 
-Spec parse_spec(std::string_view text, const std::string &name, const fs::path &directory, FilesFrom files)
+Spec parse_spec(std::string_view text, const std::string &name, const fs::path &directory,
+                FilesFrom files)
 {
     return SpecParser(text, name, directory, files).parse();
 }

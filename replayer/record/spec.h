@@ -17,8 +17,8 @@ namespace fencepost::record {
 // A text with its place, for messages about what is in it.
 struct SourceText {
     std::string text;
-    std::string name;        // of the file that it is in
-    unsigned first_line = 1; // of the text in that file
+    std::string name;                     // of the file that it is in
+    unsigned first_line = 1;              // of the text in that file
     std::filesystem::path directory = {}; // of files that it names, where it may name some
 };
 
@@ -41,7 +41,7 @@ struct GuestSpec {
 
 struct FileSystemSpec {
     std::string type;
-    unsigned device = 0; // which PM device
+    unsigned device = 0;                          // which PM device
     std::optional<std::string> mkfs_program = {}; // nothing: mkfs.TYPE; empty: none
     std::vector<std::string> mkfs_options = {};
     std::string mount_options = "dax";
@@ -75,8 +75,8 @@ struct TestSpec {
     std::vector<std::string> recovery = {}; // a command in the guest, for the oracle `program`
     // The command is told how far the workload was; nothing: if it looks as if it wanted to know.
     std::optional<bool> recovery_progress = {};
-    std::string other_file_system = {};     // for the oracle `differential`
-    std::uint32_t time_limit = 60;          // seconds that a guest has for one image
+    std::string other_file_system = {}; // for the oracle `differential`
+    std::uint32_t time_limit = 60;      // seconds that a guest has for one image
     // Of [model]: functions whose fences do not count (trace::incidental_functions()).
     std::vector<std::string> incidental = {};
 
@@ -111,8 +111,8 @@ enum class FilesFrom {
 // Every mistake is a usage error `FILE:LINE:COLUMN: what is wrong`.
 Spec load_spec(const std::filesystem::path &path, FilesFrom files);
 // `name` stands for the file in messages; relative paths start at `directory`.
-Spec parse_spec(std::string_view text, const std::string &name, const std::filesystem::path &directory,
-                FilesFrom files);
+Spec parse_spec(std::string_view text, const std::string &name,
+                const std::filesystem::path &directory, FilesFrom files);
 
 // All fields that a spec can have, as `table.field`.
 std::vector<std::string> spec_fields();

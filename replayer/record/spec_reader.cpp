@@ -36,8 +36,9 @@ TableReader::TableReader(const toml::table &table, std::string name, std::string
         std::string list;
         for (const std::string &one : known_)
             list += (list.empty() ? "" : ", ") + one;
-        fail(ErrorKind::usage, "{}: there is no field '{}'; {} has {}", place(name_, entry.first.source()),
-             full(field), path_.empty() ? "a spec" : path_, list);
+        fail(ErrorKind::usage, "{}: there is no field '{}'; {} has {}",
+             place(name_, entry.first.source()), full(field), path_.empty() ? "a spec" : path_,
+             list);
     }
 }
 
@@ -48,12 +49,14 @@ std::string TableReader::full(const std::string &field) const
 
 void TableReader::refuse_at(const toml::node *node, const std::string &message) const
 {
-    fail(ErrorKind::usage, "{}: {}", place(name_, node ? node->source() : table_.source()), message);
+    fail(ErrorKind::usage, "{}: {}", place(name_, node ? node->source() : table_.source()),
+         message);
 }
 
 const toml::node *TableReader::find(const std::string &field) const
 {
-    CHECK(std::find(known_.begin(), known_.end(), field) != known_.end(), "a field that is read is a known field");
+    CHECK(std::find(known_.begin(), known_.end(), field) != known_.end(),
+          "a field that is read is a known field");
     return table_.get(field);
 }
 
@@ -94,7 +97,8 @@ std::optional<std::int64_t> TableReader::number(const std::string &field, std::i
         return std::nullopt;
     const auto *value = node->as_integer();
     if (!value || value->get() < least || value->get() > most)
-        refuse_at(node, fmt::format("{} must be a whole number from {} to {}", full(field), least, most));
+        refuse_at(node,
+                  fmt::format("{} must be a whole number from {} to {}", full(field), least, most));
     return value->get();
 }
 
@@ -115,7 +119,8 @@ std::optional<std::vector<std::string>> TableReader::texts(const std::string &fi
     return result;
 }
 
-std::optional<TableReader> TableReader::table(const std::string &field, const std::vector<std::string> &known) const
+std::optional<TableReader> TableReader::table(const std::string &field,
+                                              const std::vector<std::string> &known) const
 {
     const toml::node *node = find(field);
     if (!node || !node->is_table())
@@ -134,7 +139,8 @@ std::optional<std::vector<std::string>> TableReader::assignments(const std::stri
     std::vector<std::string> result;
     for (const auto &entry : *table) {
         const std::string key(entry.first.str());
-        if (!entry.second.is_string() || key.empty() || key.find_first_of(std::string("=\0", 2)) != std::string::npos ||
+        if (!entry.second.is_string() || key.empty() ||
+            key.find_first_of(std::string("=\0", 2)) != std::string::npos ||
             entry.second.as_string()->get().find('\0') != std::string::npos)
             refuse_at(&entry.second, wanted(full(field), "a table of strings"));
         result.push_back(key + "=" + entry.second.as_string()->get());

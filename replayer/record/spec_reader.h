@@ -12,8 +12,8 @@
 
 namespace fencepost::record {
 
-// What toml++ takes for its own mistake and is the user's: some syntax errors fail an assertion of its
-// parser (`[[@x]]` in 3.3). They become an exception without a place.
+// What toml++ takes for its own mistake and is the user's: some syntax errors fail an assertion of
+// its parser (`[[@x]]` in 3.3). They become an exception without a place.
 struct TomlGaveUp {};
 [[noreturn]] inline void toml_gives_up()
 {
@@ -31,21 +31,25 @@ namespace fencepost::record {
 class TableReader {
 public:
     // `path` is the table's name in messages; `known` are the fields that it may have.
-    TableReader(const toml::table &table, std::string name, std::string path, std::vector<std::string> known);
+    TableReader(const toml::table &table, std::string name, std::string path,
+                std::vector<std::string> known);
 
     std::optional<std::string> text(const std::string &field) const;
     std::optional<bool> flag(const std::string &field) const;
-    std::optional<std::int64_t> number(const std::string &field, std::int64_t least, std::int64_t most) const;
+    std::optional<std::int64_t> number(const std::string &field, std::int64_t least,
+                                       std::int64_t most) const;
     std::optional<std::vector<std::string>> texts(const std::string &field) const;
     // A table of texts, as NAME=value.
     std::optional<std::vector<std::string>> assignments(const std::string &field) const;
     bool has(const std::string &field) const { return table_.contains(field); }
     // A table in this one; nothing: there is none, or it is something else.
-    std::optional<TableReader> table(const std::string &field, const std::vector<std::string> &known) const;
+    std::optional<TableReader> table(const std::string &field,
+                                     const std::vector<std::string> &known) const;
 
     // Throws a usage error at the field, or at the table if it has none.
     template <typename... Args>
-    [[noreturn]] void refuse(const std::string &field, fmt::format_string<Args...> format, Args &&...args) const
+    [[noreturn]] void refuse(const std::string &field, fmt::format_string<Args...> format,
+                             Args &&...args) const
     {
         refuse_at(table_.get(field), fmt::format(format, std::forward<Args>(args)...));
     }

@@ -19,10 +19,12 @@ namespace {
 std::string describe_event(const trace::Event &event)
 {
     return fmt::format("{} {} at {:#x}, {} bytes, vCPU {}", trace::name_of(event.kind),
-                       trace::subkind_name(event.kind, event.subkind), event.address, event.size, event.vcpu);
+                       trace::subkind_name(event.kind, event.subkind), event.address, event.size,
+                       event.vcpu);
 }
 
-void check_completeness(const RunFiles &files, const trace::TraceReader &reader, VerifyReport &report)
+void check_completeness(const RunFiles &files, const trace::TraceReader &reader,
+                        VerifyReport &report)
 {
     const ReplayedImage replayed(reader);
     const std::vector<std::string> digests = replayed.digests();
@@ -63,11 +65,12 @@ std::string first_difference(const trace::TraceReader &a, const trace::TraceRead
         const trace::Event &y = right.events()[j];
         const auto value_x = trace::value_of(x, left.wide_values());
         const auto value_y = trace::value_of(y, right.wide_values());
-        const bool same_value = std::equal(value_x.begin(), value_x.end(), value_y.begin(), value_y.end());
-        if (x.address != y.address || x.kind != y.kind || x.subkind != y.subkind || x.size != y.size ||
-            x.flags != y.flags || x.vcpu != y.vcpu || !same_value)
-            return fmt::format("event {}: recorded {}, repeated {}", left.first_seq() + i, describe_event(x),
-                               describe_event(y));
+        const bool same_value =
+            std::equal(value_x.begin(), value_x.end(), value_y.begin(), value_y.end());
+        if (x.address != y.address || x.kind != y.kind || x.subkind != y.subkind ||
+            x.size != y.size || x.flags != y.flags || x.vcpu != y.vcpu || !same_value)
+            return fmt::format("event {}: recorded {}, repeated {}", left.first_seq() + i,
+                               describe_event(x), describe_event(y));
         if (++i == left.events().size()) {
             more_left = left.next();
             i = 0;
@@ -78,7 +81,8 @@ std::string first_difference(const trace::TraceReader &a, const trace::TraceRead
         }
     }
     if (a.event_count() != b.event_count())
-        return fmt::format("the same {} events, then one ends", std::min(a.event_count(), b.event_count()));
+        return fmt::format("the same {} events, then one ends",
+                           std::min(a.event_count(), b.event_count()));
     return "";
 }
 
@@ -98,7 +102,8 @@ bool VerifyReport::counters_good() const
 
 bool VerifyReport::deterministic() const
 {
-    return std::all_of(repetitions.begin(), repetitions.end(), [](const Repetition &one) { return one.identical(); });
+    return std::all_of(repetitions.begin(), repetitions.end(),
+                       [](const Repetition &one) { return one.identical(); });
 }
 
 bool VerifyReport::good() const
@@ -117,8 +122,8 @@ VerifyReport verify_trace(const RunFiles &files)
     return report;
 }
 
-void verify_repeats(const RunFiles &files, Recorder &recorder, const fs::path &cache, unsigned times,
-                    VerifyReport &report)
+void verify_repeats(const RunFiles &files, Recorder &recorder, const fs::path &cache,
+                    unsigned times, VerifyReport &report)
 {
     const RecordInputs inputs = load_inputs(files);
     const trace::TraceReader reader(files.trace());
@@ -129,19 +134,22 @@ void verify_repeats(const RunFiles &files, Recorder &recorder, const fs::path &c
     };
     const guest::Template source = recorder.template_of(inputs);
     if (recorded("qemu_version") != source.qemu)
-        report.changed.push_back(
-            fmt::format("it was recorded with QEMU {}, this one is {}", recorded("qemu_version"), source.qemu));
+        report.changed.push_back(fmt::format("it was recorded with QEMU {}, this one is {}",
+                                             recorded("qemu_version"), source.qemu));
     if (recorded("image_digest") != source.image_digest)
-        report.changed.push_back(fmt::format("the image {} has changed since", inputs.config.image));
+        report.changed.push_back(
+            fmt::format("the image {} has changed since", inputs.config.image));
     if (recorded("tool_version") != FENCEPOST_VERSION)
         report.changed.push_back(
-            fmt::format("it was recorded by fencepost {}, this one is " FENCEPOST_VERSION, recorded("tool_version")));
+            fmt::format("it was recorded by fencepost {}, this one is " FENCEPOST_VERSION,
+                        recorded("tool_version")));
 
     const guest::ScratchDirectory scratch(cache);
     for (unsigned i = 0; i < times; ++i) {
         const fs::path trace = scratch.path() / "trace.db";
-        const RecordResult again =
-            recorder.record(inputs, trace, [&](std::size_t device) { return scratch.path() / fmt::format("final{}", device); });
+        const RecordResult again = recorder.record(inputs, trace, [&](std::size_t device) {
+            return scratch.path() / fmt::format("final{}", device);
+        });
         Repetition repetition;
         repetition.event_count = again.event_count;
         repetition.outcome = again.outcome;
@@ -150,7 +158,8 @@ void verify_repeats(const RunFiles &files, Recorder &recorder, const fs::path &c
         repetition.same_final_pm = true;
         const std::vector<trace::Region> regions = reader.regions();
         for (std::size_t region = 0; region < regions.size(); ++region)
-            repetition.same_final_pm = repetition.same_final_pm && region < again.final_digests.size() &&
+            repetition.same_final_pm = repetition.same_final_pm &&
+                                       region < again.final_digests.size() &&
                                        regions[region].final_digest == again.final_digests[region];
         if (!repetition.identical())
             repetition.first_difference = first_difference(reader, trace::TraceReader(trace));

@@ -46,11 +46,11 @@ struct VerifyReport {
 // Reads only, and all of the trace: damage anywhere in it is Error(trace).
 VerifyReport verify_trace(const RunFiles &files);
 // Records again, `times` times, and compares; adds to the report.
-void verify_repeats(const RunFiles &files, Recorder &recorder, const std::filesystem::path &cache, unsigned times,
-                    VerifyReport &report);
+void verify_repeats(const RunFiles &files, Recorder &recorder, const std::filesystem::path &cache,
+                    unsigned times, VerifyReport &report);
 
-// The first event that is not the same in both, in words; empty: none. Where one is a beginning of the
-// other, the words are "the same N events, then one ends".
+// The first event that is not the same in both, in words; empty: none. Where one is a beginning of
+// the other, the words are "the same N events, then one ends".
 std::string first_difference(const trace::TraceReader &a, const trace::TraceReader &b);
 
 const char *to_string(Completeness completeness);

@@ -19,22 +19,25 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// The module of a spec, the package of the default kernel, the agent: each by itself, so that the one
-// that has changed can be named.
+// The module of a spec, the package of the default kernel, the agent: each by itself, so that the
+// one that has changed can be named.
 void add_image(const fs::path &cache, const std::string &name, std::vector<Producer> &producers)
 {
     const images::Image image = images::ImageStore(cache).open(name);
-    constexpr const char *kWords[] = {"the recipe of guest images", "the guest's agent", "the marker program",
-                                      "the guest's package", "the guest's kernel", "the guest's modules",
-                                      "the guest's module", "the guest's extra files"};
+    constexpr const char *kWords[] = {"the recipe of guest images", "the guest's agent",
+                                      "the marker program",         "the guest's package",
+                                      "the guest's kernel",         "the guest's modules",
+                                      "the guest's module",         "the guest's extra files"};
     for (const images::Input &input : images::read_manifest(image.directory).inputs) {
         const auto kind = static_cast<std::size_t>(input.kind);
         CHECK(kind < std::size(kWords), "each kind of an image's inputs has words");
-        const bool alone = input.kind == images::InputKind::recipe || input.kind == images::InputKind::agent ||
+        const bool alone = input.kind == images::InputKind::recipe ||
+                           input.kind == images::InputKind::agent ||
                            input.kind == images::InputKind::marker_program;
-        producers.push_back({fmt::format("guest {} {}", kind, input.name),
-                             alone ? std::string(kWords[kind]) : fmt::format("{} {}", kWords[kind], input.name),
-                             Digest().add(input.version).add(input.digest).hex()});
+        producers.push_back(
+            {fmt::format("guest {} {}", kind, input.name),
+             alone ? std::string(kWords[kind]) : fmt::format("{} {}", kWords[kind], input.name),
+             Digest().add(input.version).add(input.digest).hex()});
     }
 }
 
@@ -63,8 +66,8 @@ std::string file_system_of(const record::RecordInputs &inputs)
     return "";
 }
 
-// Those that were asked for, and those of ours for the file system: they judge by default, and after
-// `usable` has had its turn.
+// Those that were asked for, and those of ours for the file system: they judge by default, and
+// after `usable` has had its turn.
 void add_oracles(const record::RecordInputs &inputs, const std::vector<std::string> &asked,
                  std::vector<Producer> &producers)
 {
@@ -76,7 +79,9 @@ void add_oracles(const record::RecordInputs &inputs, const std::vector<std::stri
         for (const oracle::OracleFolder &each : oracle::shipped_oracles())
             if (!each.built_in && each.is_for(file_system) &&
                 std::none_of(folders.begin(), folders.end(),
-                             [&](const oracle::OracleFolder &known) { return known.directory == each.directory; }))
+                             [&](const oracle::OracleFolder &known) {
+                                 return known.directory == each.directory;
+                             }))
                 folders.push_back(each);
     for (const oracle::OracleFolder &each : folders)
         producers.push_back({"oracle " + each.name, "the oracle " + each.name, digest_of(each)});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What the verdicts on a run come from. A verdict is not mixed with those of another kernel, module,
-// agent, oracle or promise.
+// What the verdicts on a run come from. A verdict is not mixed with those of another kernel,
+// module, agent, oracle or promise.
 #pragma once
 
 #include <filesystem>

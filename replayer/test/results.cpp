@@ -73,7 +73,8 @@ bool is_empty(trace::Database &database)
            database.integer("SELECT count(*) FROM sqlite_schema") == 0;
 }
 
-void check_about(trace::Database &database, const std::filesystem::path &path, const ResultsSubject &subject)
+void check_about(trace::Database &database, const std::filesystem::path &path,
+                 const ResultsSubject &subject)
 {
     if (database.integer("PRAGMA application_id") != kResultsId ||
         database.integer("PRAGMA user_version") != kResultsVersion)
@@ -83,13 +84,15 @@ void check_about(trace::Database &database, const std::filesystem::path &path, c
              path.string());
     if (layout_of(database) != expected_layout())
         fail(ErrorKind::trace,
-             "{} is damaged: its tables are not those of results; --restart forgets it and tests anew",
+             "{} is damaged: its tables are not those of results; --restart forgets it and tests "
+             "anew",
              path.string());
     // They are names of folders.
     for (Statement row(database.get(), "SELECT id FROM finding"); row.step();)
         if (!record::is_finding_id(row.text(0)))
             fail(ErrorKind::trace,
-                 "{} is damaged: a finding has an id that fencepost does not give; --restart forgets "
+                 "{} is damaged: a finding has an id that fencepost does not give; --restart "
+                 "forgets "
                  "it and tests anew",
                  path.string());
     if (about(database, "trace") != subject.trace)
@@ -140,7 +143,9 @@ std::string changed_since(const std::filesystem::path &path, const ResultsSubjec
         if (about(database, each.name) != each.digest)
             return each.words;
     }
-    for (Statement row(database.get(), "SELECT name FROM about WHERE name GLOB 'guest *' OR name GLOB 'oracle *'"); row.step();)
+    for (Statement row(database.get(),
+                       "SELECT name FROM about WHERE name GLOB 'guest *' OR name GLOB 'oracle *'");
+         row.step();)
         if (!now.contains(std::string(row.text(0))))
             return "what judges";
     return "";
@@ -364,7 +369,8 @@ void Results::put_finding(const Finding &finding)
 void Results::put_workload_finding(const Finding &finding)
 {
     Statement(database_.get(),
-              "INSERT OR IGNORE INTO finding (id, severity, verdict, oracle, summary, decides, absent_sites, "
+              "INSERT OR IGNORE INTO finding (id, severity, verdict, oracle, summary, decides, "
+              "absent_sites, "
               "present_sites, last_site, last_name, last_operation, image, state, images) "
               "VALUES (?1, ?2, ?3, ?4, ?5, 'unknown', '[]', '[]', 0, '', '', 0, '', 0)")
         .bind(1, std::string_view(finding.id))
@@ -465,10 +471,11 @@ std::vector<Finding> Results::findings()
 std::vector<std::pair<std::string, std::uint64_t>> Results::infra_reasons()
 {
     std::vector<std::pair<std::string, std::uint64_t>> reasons;
-    Statement rows(database_.get(),
-                   "SELECT summary, count(DISTINCT image) AS images FROM evidence "
-                   "JOIN image ON image.number = evidence.image WHERE image.verdict = 'infra_error' "
-                   "AND evidence.verdict = 'infra_error' GROUP BY summary ORDER BY images DESC, summary");
+    Statement rows(
+        database_.get(),
+        "SELECT summary, count(DISTINCT image) AS images FROM evidence "
+        "JOIN image ON image.number = evidence.image WHERE image.verdict = 'infra_error' "
+        "AND evidence.verdict = 'infra_error' GROUP BY summary ORDER BY images DESC, summary");
     while (rows.step())
         reasons.emplace_back(rows.text(0), rows.number(1));
     return reasons;

@@ -63,8 +63,9 @@ public:
              const TestOptions &options, Results &results,
              const std::function<void(const TestProgress &)> &progress)
         : run_(run), reader_(reader), options_(options), results_(results), progress_(progress),
-          names_(reader), images_(initial), stream_(images_), legality_(options.walk.model, options.walk.promise),
-          judge_(plan.judge), grouping_(results.findings()), findings_(results.findings().size()),
+          names_(reader), images_(initial), stream_(images_),
+          legality_(options.walk.model, options.walk.promise), judge_(plan.judge),
+          grouping_(results.findings()), findings_(results.findings().size()),
           plan_(with_grouping(plan)), pool_(plan_, options.jobs, stream_.first())
     {
         stream_.forget_first();
@@ -430,7 +431,8 @@ TestReport test_run(const record::RunFiles &run, const TestGuest &guest, oracle:
         forget_results(run);
     ResultsSubject subject = {reader.recording().event_digest, options.oracles, options.producers};
     if (const auto promise = judge.promise()) // by default it comes from a table of fencepost's
-        subject.producers.push_back({"promise", "the promise held against the file system", describe(promise->promise)});
+        subject.producers.push_back(
+            {"promise", "the promise held against the file system", describe(promise->promise)});
     const std::string changed = changed_since(run.results(), subject);
     if (!changed.empty()) {
         if (options.say)

@@ -27,10 +27,10 @@ struct TestOptions {
     std::optional<std::chrono::seconds> duration = {};
     std::uint64_t bugs = UINT64_MAX; // stops when there are so many findings of them
     double confirm = 0.02;           // share of the passes that a fresh guest judges too
-    std::string oracles = {};  // their names, sorted: verdicts of others are not mixed with theirs
+    std::string oracles = {}; // their names, sorted: verdicts of others are not mixed with theirs
     std::vector<Producer> producers = {}; // when one has changed, earlier verdicts do not count
-    bool restart = false;      // forget earlier verdicts
-    bool always_fresh = false; // a restored guest for every image
+    bool restart = false;                 // forget earlier verdicts
+    bool always_fresh = false;            // a restored guest for every image
     std::function<void(const std::string &line)> say = {}; // what takes a while
 };
 
@@ -75,7 +75,8 @@ struct TestReport {
     std::uint64_t masked = 0; // images of which something was left out that the baseline has too
     std::map<std::string, std::uint64_t> all_verdicts;
     std::uint64_t disagreements = 0;
-    std::vector<std::pair<std::string, std::uint64_t>> infra_reasons; // why images could not be judged, how many
+    std::vector<std::pair<std::string, std::uint64_t>>
+        infra_reasons; // why images could not be judged, how many
     std::uint64_t states = 0;
     std::vector<Finding> findings;
 

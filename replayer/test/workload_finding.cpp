@@ -38,9 +38,12 @@ std::string without_times(const std::string &log)
 
 } // namespace
 
-std::optional<Finding> workload_finding(const record::RunFiles &run, const trace::Recording &recording)
+std::optional<Finding> workload_finding(const record::RunFiles &run,
+                                        const trace::Recording &recording)
 {
-    const auto ended = [&](WorkloadEnd end) { return recording.outcome.starts_with(to_string(end)); };
+    const auto ended = [&](WorkloadEnd end) {
+        return recording.outcome.starts_with(to_string(end));
+    };
     const std::optional<oracle::LogAlarm> alarm = oracle::find_alarm(without_times(log_of(run)));
     const bool crashed = alarm && alarm->alarm == oracle::Alarm::crash;
     if (!crashed && !ended(WorkloadEnd::panicked) && !ended(WorkloadEnd::hung))
@@ -51,10 +54,12 @@ std::optional<Finding> workload_finding(const record::RunFiles &run, const trace
     finding.oracle = kWorkloadOracle;
     finding.verdict = to_string(hung ? oracle::Verdict::guest_hang : oracle::Verdict::guest_crash);
     const std::string words = alarm ? alarm->summary : oracle::without_numbers(recording.outcome);
-    finding.summary = hung ? fmt::format("the workload hangs the guest{}{}", alarm ? ": " : "", alarm ? alarm->summary : "")
+    finding.summary = hung ? fmt::format("the workload hangs the guest{}{}", alarm ? ": " : "",
+                                         alarm ? alarm->summary : "")
                            : fmt::format("the workload crashes the guest's kernel: {}", words);
     finding.title = finding.summary;
-    finding.id = Digest().add(finding.oracle).add(finding.verdict).add(finding.summary).hex().substr(0, 12);
+    finding.id =
+        Digest().add(finding.oracle).add(finding.verdict).add(finding.summary).hex().substr(0, 12);
     return finding;
 }
 
@@ -64,7 +69,8 @@ void write_workload_finding(const record::RunFiles &run, const Finding &finding)
     const Folder folder = run.folder().made_below("findings").made_below(finding.id);
     folder.write("console.log", log_of(run));
     folder.write("summary.json",
-                 to_json(finding).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+                 to_json(finding).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) +
+                     "\n");
 }
 
 } // namespace fencepost::test

@@ -13,7 +13,8 @@ namespace fencepost::test {
 inline constexpr const char *kWorkloadOracle = "workload";
 
 // A kernel that crashed, or a guest that never came back; nothing: neither.
-std::optional<Finding> workload_finding(const record::RunFiles &run, const trace::Recording &recording);
+std::optional<Finding> workload_finding(const record::RunFiles &run,
+                                        const trace::Recording &recording);
 
 // summary.json and console.log: what the guest said.
 void write_workload_finding(const record::RunFiles &run, const Finding &finding);

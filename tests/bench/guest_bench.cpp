@@ -69,7 +69,8 @@ void bench_restore(const std::string &backend, const Effort &effort)
     const double ratio = boot / restore;
     std::printf("%-44s %9.3f s\n", (backend + ": boot to agent ping").c_str(), boot);
     std::printf("%-44s %9.3f s\n", (backend + ": restore to agent ping").c_str(), restore);
-    std::printf("%-44s %9.1f ×  (budget ≥ 20×: %s)\n", (backend + ": restore faster than boot").c_str(), ratio,
+    std::printf("%-44s %9.1f ×  (budget ≥ 20×: %s)\n",
+                (backend + ": restore faster than boot").c_str(), ratio,
                 ratio >= 20 ? "met" : "NOT met");
 }
 
@@ -88,7 +89,8 @@ void bench_round_trips(const Effort &effort)
     rate("process: pings", effort.round_trips, [](AgentClient &agent) { agent.ping(soon()); });
     RunRequest request;
     request.argv = {"true"};
-    rate("process: commands run", effort.round_trips / 10, [&](AgentClient &agent) { agent.run(request, soon()); });
+    rate("process: commands run", effort.round_trips / 10,
+         [&](AgentClient &agent) { agent.run(request, soon()); });
 }
 
 void bench_parallel(const Effort &effort)
@@ -112,7 +114,8 @@ void bench_parallel(const Effort &effort)
         const double rate = jobs * effort.parallel_rounds / seconds;
         if (jobs == 1)
             alone = rate;
-        std::printf("process: restores, %d at a time %13s %9.1f /s  (%.2f× one)\n", jobs, "", rate, rate / alone);
+        std::printf("process: restores, %d at a time %13s %9.1f /s  (%.2f× one)\n", jobs, "", rate,
+                    rate / alone);
     }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What recording costs: the same guest and workload with and without the tracer, as ratios within one
-// run. `--smoke` does the least that still prints every row.
+// What recording costs: the same guest and workload with and without the tracer, as ratios within
+// one run. `--smoke` does the least that still prints every row.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -55,7 +55,8 @@ double cpu_seconds(Guest &guest)
 {
     const pid_t qemu = dynamic_cast<QemuMachine &>(guest.machine()).pid();
     double total = 0;
-    for (const fs::directory_entry &task : fs::directory_iterator(fmt::format("/proc/{}/task", qemu))) {
+    for (const fs::directory_entry &task :
+         fs::directory_iterator(fmt::format("/proc/{}/task", qemu))) {
         std::ifstream file(task.path() / "schedstat");
         double nanoseconds = 0;
         if (file >> nanoseconds)
@@ -77,7 +78,8 @@ Measurement measure(World &world, const Workload &workload, Arm arm)
     } else {
         recorded = std::make_unique<RecordedGuest>(
             world, directory.path(),
-            RecordingRequest{.file_system = "ext4", .plugin_options = arm == Arm::with_stacks ? ",stacks=on" : ""});
+            RecordingRequest{.file_system = "ext4",
+                             .plugin_options = arm == Arm::with_stacks ? ",stacks=on" : ""});
     }
     Guest &guest = recorded ? recorded->guest() : *plain;
     mount_pm(guest, "ext4");
@@ -127,20 +129,23 @@ void bench(World &world, const Workload &workload, const Effort &effort)
     std::printf("%-22s plain %7.3f s   recorded %7.3f s   %.2f× (budget ≤ %.1f×: %s; CPU %.2f×)\n",
                 workload.name.c_str(), plain.seconds, recorded.seconds, ratio, workload.budget,
                 ratio <= workload.budget ? "met" : "NOT met", recorded.cpu / plain.cpu);
-    std::printf("%-22s with stacks %7.3f s   %.2f× of recorded (budget ≤ 2×: %s; CPU %.2f×)\n", "", stacks.seconds,
-                stack_ratio, stack_ratio <= 2 ? "met" : "NOT met", stacks.cpu / recorded.cpu);
+    std::printf("%-22s with stacks %7.3f s   %.2f× of recorded (budget ≤ 2×: %s; CPU %.2f×)\n", "",
+                stacks.seconds, stack_ratio, stack_ratio <= 2 ? "met" : "NOT met",
+                stacks.cpu / recorded.cpu);
     std::printf("%-22s %.2f M events, %.2f bytes an event, with stacks %.2f\n", "",
                 static_cast<double>(recorded.last.events) / 1e6, recorded.last.bytes_per_event,
                 stacks.last.bytes_per_event);
     std::fflush(stdout);
 }
 
-// Debian's example program for libpmemobj's maps. The one header that is not shipped with it is ours.
+// Debian's example program for libpmemobj's maps. The one header that is not shipped with it is
+// ours.
 fs::path build_map_program(const fs::path &directory)
 {
     const fs::path examples = "/usr/share/doc/libpmemobj-dev/examples";
     if (!fs::exists(examples / "map/mapcli.c"))
-        fail(ErrorKind::guest, "{} is missing; run ./setup --tests", (examples / "map/mapcli.c").string());
+        fail(ErrorKind::guest, "{} is missing; run ./setup --tests",
+             (examples / "map/mapcli.c").string());
     write_file(directory / "ex_common.h", "#pragma once\n"
                                           "#include <stdint.h>\n"
                                           "#include <unistd.h>\n"
@@ -150,8 +155,12 @@ fs::path build_map_program(const fs::path &directory)
                                           "{ return access(path, F_OK); }\n"
                                           "static inline int find_last_set_64(uint64_t value)\n"
                                           "{ return 63 - __builtin_clzll(value); }\n");
-    std::vector<std::string> command = {find_program("gcc").value().string(), "-O2", "-w",
-                                        "-I" + directory.string(), "-I" + examples.string(), "-o",
+    std::vector<std::string> command = {find_program("gcc").value().string(),
+                                        "-O2",
+                                        "-w",
+                                        "-I" + directory.string(),
+                                        "-I" + examples.string(),
+                                        "-o",
                                         (directory / "mapcli").string()};
     for (const char *folder : {"map", "hashmap", "tree_map", "list_map"}) {
         command.push_back("-I" + (examples / folder).string());
@@ -162,7 +171,8 @@ fs::path build_map_program(const fs::path &directory)
         }
     }
     command.insert(command.end(), {"-lpmemobj", "-lpmem"});
-    const CommandResult result = run_command(command, {.deadline = Deadline::after(std::chrono::minutes(2))});
+    const CommandResult result =
+        run_command(command, {.deadline = Deadline::after(std::chrono::minutes(2))});
     if (!result.success())
         fail(ErrorKind::guest, "Debian's map example does not compile: {}", result.errors);
     return directory / "mapcli";
@@ -176,14 +186,18 @@ void run(const Effort &effort)
     config.clock = Clock::icount; // as recordings have it; in all arms
     config.pm[0].size = 256ull << 20;
     World world("process", config);
-    bench(world, {"ext4-DAX files", FENCEPOST_FILE_WORK, fmt::format("/tmp/work /mnt/pm {}", effort.file_rounds), 1.5},
+    bench(world,
+          {"ext4-DAX files", FENCEPOST_FILE_WORK,
+           fmt::format("/tmp/work /mnt/pm {}", effort.file_rounds), 1.5},
           effort);
     for (const char *kind : {"hashmap_atomic", "btree"})
         bench(world,
               {fmt::format("map {}", kind), map,
                fmt::format("echo 'n {}' | /tmp/work {} /mnt/pm/pool 1", effort.inserts, kind), 2.0},
               effort);
-    bench(world, {"store loop", FENCEPOST_STORE_LOOP, fmt::format("/tmp/work /mnt/pm/words {}", effort.stores), 3.0},
+    bench(world,
+          {"store loop", FENCEPOST_STORE_LOOP,
+           fmt::format("/tmp/work /mnt/pm/words {}", effort.stores), 3.0},
           effort);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Marker payloads and new programs' stacks as a hostile guest could make them: registers and memory are
-// whatever the fuzzer says. `--seeds DIRECTORY` writes the seeds.
+// Marker payloads and new programs' stacks as a hostile guest could make them: registers and memory
+// are whatever the fuzzer says. `--seeds DIRECTORY` writes the seeds.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -29,7 +29,8 @@ public:
     {
         if (length == 0)
             std::abort(); // QEMU asks for more than nothing
-        if (address < kMemory || address - kMemory >= bytes_.size() || length > bytes_.size() - (address - kMemory))
+        if (address < kMemory || address - kMemory >= bytes_.size() ||
+            length > bytes_.size() - (address - kMemory))
             return std::nullopt;
         return bytes_.substr(address - kMemory, length);
     }
@@ -68,7 +69,8 @@ void try_program(std::uint64_t stack, std::uint64_t pc, FuzzedMemory &memory)
         expect(image->size() <= 129); // two files of at most 64 headers, and the vDSO
 }
 
-void write_seed(const std::string &path, const MarkerRegisters &registers, const std::string &memory)
+void write_seed(const std::string &path, const MarkerRegisters &registers,
+                const std::string &memory)
 {
     std::ofstream file(path, std::ios::binary);
     file.write(reinterpret_cast<const char *>(&registers), sizeof registers);
@@ -78,11 +80,13 @@ void write_seed(const std::string &path, const MarkerRegisters &registers, const
 int write_seeds(const std::string &directory)
 {
     for (std::uint64_t code = 1; code <= FENCEPOST_MARKER_SYSCALLS_OFF; ++code)
-        write_seed(directory + "/code_" + std::to_string(code), {code, 7, kMemory, 5, 9}, "hello world");
+        write_seed(directory + "/code_" + std::to_string(code), {code, 7, kMemory, 5, 9},
+                   "hello world");
     write_seed(directory + "/too_long", {FENCEPOST_MARKER_NOTE, 0, kMemory, 1 << 20, 0}, "x");
     write_seed(directory + "/nowhere", {FENCEPOST_MARKER_NOTE, 0, 1, 8, 0}, "x");
-    const std::uint64_t words[] = {1,          kMemory + 96, 0, 0, AT_PHDR, kMemory + 120, AT_PHNUM, 1, AT_ENTRY,
-                                   0x400000, AT_EXECFN,    kMemory + 96, AT_NULL, 0};
+    const std::uint64_t words[] = {
+        1, kMemory + 96, 0,        0,         AT_PHDR,      kMemory + 120, AT_PHNUM,
+        1, AT_ENTRY,     0x400000, AT_EXECFN, kMemory + 96, AT_NULL,       0};
     std::string memory(reinterpret_cast<const char *>(words), sizeof words);
     memory.resize(512);
     write_seed(directory + "/program", {0, 0x400000, kMemory, 0, 0}, memory);
@@ -104,7 +108,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
     if (size < sizeof registers)
         return 0;
     std::memcpy(&registers, data, sizeof registers);
-    FuzzedMemory memory({reinterpret_cast<const char *>(data) + sizeof registers, size - sizeof registers});
+    FuzzedMemory memory(
+        {reinterpret_cast<const char *>(data) + sizeof registers, size - sizeof registers});
     try_marker(registers, memory);
     try_program(registers.text, registers.number, memory);
     return 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Attacks all that reads a user's text for a recording: the first byte chooses spec, operations,
-// j-lang or script. Whatever comes in, the answer is a result or a usage error, and what compiles is
-// sound and survives the mailbox.
+// j-lang or script. Whatever comes in, the answer is a result or a usage error, and what compiles
+// is sound and survives the mailbox.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -38,7 +38,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
 {
     if (size == 0)
         return 0;
-    const SourceText source = {std::string(reinterpret_cast<const char *>(data + 1), size - 1), "input", 1};
+    const SourceText source = {std::string(reinterpret_cast<const char *>(data + 1), size - 1),
+                               "input", 1};
     try {
         switch (data[0] % 4) {
         case 0:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Attacks all that reads files for names of code: the first byte chooses ELF for names, ELF for images, cpio,
-// kallsyms or the list of modules. Nothing of it may fail: what cannot be read is as if it were not there.
+// Attacks all that reads files for names of code: the first byte chooses ELF for names, ELF for
+// images, cpio, kallsyms or the list of modules. Nothing of it may fail: what cannot be read is as
+// if it were not there.
 #include <cstdint>
 #include <string>
 
@@ -20,7 +21,8 @@ void read_code(std::string bytes)
         return;
     code->address_of("main");
     for (const symbols::Segment &segment : code->segments()) {
-        for (const std::uint64_t at : {std::uint64_t{0}, segment.memory_size / 2, segment.memory_size - 1}) {
+        for (const std::uint64_t at :
+             {std::uint64_t{0}, segment.memory_size / 2, segment.memory_size - 1}) {
             code->function_at(segment.address + at);
             code->line_at(segment.address + at);
         }
@@ -47,7 +49,8 @@ void read_archive(std::string bytes)
 void read_kernel_words(const std::string &text)
 {
     std::size_t skipped = 0;
-    symbols::SymbolTable table = symbols::parse_kallsyms(text, symbols::parse_modules(text, skipped), skipped);
+    symbols::SymbolTable table =
+        symbols::parse_kallsyms(text, symbols::parse_modules(text, skipped), skipped);
     table.finish();
     for (const symbols::CodeSymbol &symbol : table.symbols())
         table.find(symbol.address);

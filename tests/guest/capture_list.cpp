@@ -34,21 +34,24 @@ std::string to_hex(const std::string &bytes)
 std::string describe(const CapturedEvent &captured)
 {
     const trace::Event &event = captured.event;
-    return fmt::format("seq {}: {} {} at {:#x}, {} bytes {}{}", captured.seq, trace::name_of(event.kind),
-                       trace::subkind_name(event.kind, event.subkind), event.address, event.size,
-                       to_hex(captured.value), event.flags & trace::kAtomic ? ", atomic" : "");
+    return fmt::format("seq {}: {} {} at {:#x}, {} bytes {}{}", captured.seq,
+                       trace::name_of(event.kind), trace::subkind_name(event.kind, event.subkind),
+                       event.address, event.size, to_hex(captured.value),
+                       event.flags & trace::kAtomic ? ", atomic" : "");
 }
 
 std::string describe(const CaptureRecord &record, std::uint64_t address)
 {
-    return fmt::format("line {}: {} {} at {:#x}, {} bytes {}{}", record.line, record.kind, record.subkind, address,
-                       record.size, to_hex(record.value.substr(0, 64)), record.atomic ? ", atomic" : "");
+    return fmt::format("line {}: {} {} at {:#x}, {} bytes {}{}", record.line, record.kind,
+                       record.subkind, address, record.size, to_hex(record.value.substr(0, 64)),
+                       record.atomic ? ", atomic" : "");
 }
 
 bool matches(const CaptureRecord &record, const CapturedEvent &captured, std::uint64_t address)
 {
     const trace::Event &event = captured.event;
-    if (record.kind != trace::name_of(event.kind) || record.subkind != trace::subkind_name(event.kind, event.subkind))
+    if (record.kind != trace::name_of(event.kind) ||
+        record.subkind != trace::subkind_name(event.kind, event.subkind))
         return false;
     if (event.has_address() && event.address != address)
         return false;
@@ -57,15 +60,16 @@ bool matches(const CaptureRecord &record, const CapturedEvent &captured, std::ui
 }
 
 // Takes the stores within the record's bytes from `next` on; whether they explain those bytes.
-bool matches_many(const CaptureRecord &record, const std::vector<CapturedEvent> &captured, std::size_t &next,
-                  std::uint64_t address)
+bool matches_many(const CaptureRecord &record, const std::vector<CapturedEvent> &captured,
+                  std::size_t &next, std::uint64_t address)
 {
     std::string bytes(record.size, kUntouched);
     const std::size_t first = next;
     for (; next < captured.size(); ++next) {
         const trace::Event &event = captured[next].event;
         if (event.kind != trace::EventKind::store || event.address < address ||
-            event.address + event.size > address + record.size || event.site != captured[first].event.site)
+            event.address + event.size > address + record.size ||
+            event.site != captured[first].event.site)
             break;
         bytes.replace(event.address - address, event.size, captured[next].value);
     }
@@ -82,7 +86,8 @@ std::vector<CaptureRecord> parse_capture_list(const std::string &text)
         std::istringstream fields(line);
         CaptureRecord record;
         std::string value;
-        if (!(fields >> record.line >> record.kind >> record.subkind >> record.offset >> record.size >> record.atomic))
+        if (!(fields >> record.line >> record.kind >> record.subkind >> record.offset >>
+              record.size >> record.atomic))
             fail(ErrorKind::guest, "a capture program printed '{}'", line);
         fields >> value;
         record.value = from_hex(value);
@@ -108,12 +113,14 @@ std::vector<CapturedEvent> captured_events(const trace::TraceReader &reader, std
         fail(ErrorKind::trace, "the trace has no operation {}", number);
     std::vector<CapturedEvent> events;
     trace::EventScan scan = reader.scan({.first_seq = first + 1, .last_seq = last - 1});
-    scan.for_each([&](std::uint64_t seq, const trace::Event &event, std::span<const std::byte> wide) {
-        if (!wanted(event))
-            return;
-        const std::span<const std::byte> value = trace::value_of(event, wide);
-        events.push_back({seq, event, {reinterpret_cast<const char *>(value.data()), value.size()}});
-    });
+    scan.for_each(
+        [&](std::uint64_t seq, const trace::Event &event, std::span<const std::byte> wide) {
+            if (!wanted(event))
+                return;
+            const std::span<const std::byte> value = trace::value_of(event, wide);
+            events.push_back(
+                {seq, event, {reinterpret_cast<const char *>(value.data()), value.size()}});
+        });
     return events;
 }
 
@@ -129,10 +136,12 @@ std::vector<std::string> differences(const std::vector<CaptureRecord> &done,
         const std::uint64_t address = place(record.offset);
         const std::size_t before = next;
         const bool fits = record.kind == "many" ? matches_many(record, captured, next, address)
-                          : next < captured.size() && matches(record, captured[next++], address);
+                                                : next < captured.size() &&
+                                                      matches(record, captured[next++], address);
         if (!fits)
-            found.push_back(fmt::format("done {}, captured {}", describe(record, address),
-                                        before < captured.size() ? describe(captured[before]) : "nothing"));
+            found.push_back(
+                fmt::format("done {}, captured {}", describe(record, address),
+                            before < captured.size() ? describe(captured[before]) : "nothing"));
     }
     for (; next < captured.size() && found.size() < kShownDifferences; ++next)
         found.push_back(fmt::format("done nothing, captured {}", describe(captured[next])));

@@ -33,10 +33,10 @@ struct CapturedEvent {
 std::vector<CapturedEvent> captured_events(const trace::TraceReader &reader, std::int64_t number,
                                            const std::function<bool(const trace::Event &)> &wanted);
 
-// One line a difference, the first few; empty when the trace has exactly what was done. `place` gives the
-// physical address of an offset in the area.
-std::vector<std::string> differences(const std::vector<CaptureRecord> &done,
-                                     const std::vector<CapturedEvent> &captured,
-                                     const std::function<std::uint64_t(std::uint64_t offset)> &place);
+// One line a difference, the first few; empty when the trace has exactly what was done. `place`
+// gives the physical address of an offset in the area.
+std::vector<std::string>
+differences(const std::vector<CaptureRecord> &done, const std::vector<CapturedEvent> &captured,
+            const std::function<std::uint64_t(std::uint64_t offset)> &place);
 
 } // namespace fencepost::guest

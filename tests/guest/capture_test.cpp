@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The proof of capture: a user program and a kernel module execute every form of store, flush and fence
-// on PM and say what they did; the trace has exactly that, in that order.
+// The proof of capture: a user program and a kernel module execute every form of store, flush and
+// fence on PM and say what they did; the trace has exactly that, in that order.
 #include <map>
 #include <sstream>
 
@@ -87,7 +87,8 @@ protected:
         EXPECT_EQ(comparison.differing_lines, 0u);
         for (const trace::LineDifference &line : comparison.first)
             ADD_FAILURE() << fmt::format("line {:#x} differs", line.line * trace::kLineBytes);
-        for (const trace::DataQuality &counter : trace::TraceReader(recorded.trace_file()).data_quality())
+        for (const trace::DataQuality &counter :
+             trace::TraceReader(recorded.trace_file()).data_quality())
             EXPECT_EQ(counter.value, counter.name == "flushes_of_absent_pages"     ? absent_flushes
                                      : counter.name == "unresolved_absent_flushes" ? unresolved
                                                                                    : 0)
@@ -101,12 +102,15 @@ protected:
 TEST_P(Capture, UserProgram)
 {
     World world("process", config_);
-    RecordedGuest recorded(world, directory_.path(), {.file_system = "ext4", .plugin_options = ",stacks=on"});
+    RecordedGuest recorded(world, directory_.path(),
+                           {.file_system = "ext4", .plugin_options = ",stacks=on"});
     mount_pm(recorded.guest(), "ext4");
     put_program(recorded.guest(), FENCEPOST_CAPTURE_PROGRAM, "/tmp/capture");
     // QEMU's vCPUs share translated code: some of it is now the first one's.
-    run_in(recorded.guest(), {"taskset", "1", "/tmp/capture", "/mnt/pm/other", std::to_string(kOtherOperation)});
-    const auto done = parse_capture_list(run(recorded, fmt::format("/tmp/capture /mnt/pm/area {}", kUserOperation)));
+    run_in(recorded.guest(),
+           {"taskset", "1", "/tmp/capture", "/mnt/pm/other", std::to_string(kOtherOperation)});
+    const auto done = parse_capture_list(
+        run(recorded, fmt::format("/tmp/capture /mnt/pm/area {}", kUserOperation)));
     recorded.end();
     expect_good_quality(recorded, 6, 2); // three in each run, of one the page never appears
 
@@ -129,9 +133,9 @@ TEST_P(Capture, UserProgram)
     for (const CapturedEvent &event : captured)
         if (event.event.size == 8 && event.event.value / kPage == kPageName / kPage)
             pages.emplace(event.event.value - kPageName, event.event.address);
-    EXPECT_EQ(joined(differences(done, captured, [&](std::uint64_t offset) {
-                  return pages.at(offset / kPage) + offset % kPage;
-              })),
+    EXPECT_EQ(joined(differences(
+                  done, captured,
+                  [&](std::uint64_t offset) { return pages.at(offset / kPage) + offset % kPage; })),
               "");
     EXPECT_GT(done.size(), 3000u);
     for (const CapturedEvent &event : captured)
@@ -148,7 +152,8 @@ TEST_P(Capture, UserProgram)
 TEST_P(Capture, CallChain)
 {
     World world("process", config_);
-    RecordedGuest recorded(world, directory_.path(), {.file_system = "ext4", .plugin_options = ",stacks=on"});
+    RecordedGuest recorded(world, directory_.path(),
+                           {.file_system = "ext4", .plugin_options = ",stacks=on"});
     mount_pm(recorded.guest(), "ext4");
     put_program(recorded.guest(), FENCEPOST_CAPTURE_PROGRAM, "/tmp/capture");
     run(recorded, fmt::format("/tmp/capture /mnt/pm/area {}", kUserOperation));
@@ -161,7 +166,8 @@ TEST_P(Capture, CallChain)
     const auto frames = reader.stack_frames();
     auto name_of = [&](std::uint64_t pc) { return std::prev(functions.upper_bound(pc))->second; };
     std::vector<std::string> chains;
-    for (const CapturedEvent &captured : captured_events(reader, kUserOperation, [&](const trace::Event &event) {
+    for (const CapturedEvent &captured :
+         captured_events(reader, kUserOperation, [&](const trace::Event &event) {
              return event.is_store() && event.value == 0x1111 && event.size == 8;
          })) {
         std::string chain = name_of(sites.at(captured.event.site - 1).site.pc);
@@ -194,7 +200,9 @@ TEST_P(Capture, KernelModule)
     const auto captured = captured_events(reader, kKernelOperation, [&](const trace::Event &event) {
         return event.vcpu == GetParam().vcpu;
     });
-    EXPECT_EQ(joined(differences(done, captured, [&](std::uint64_t offset) { return physical + offset; })), "");
+    EXPECT_EQ(joined(differences(done, captured,
+                                 [&](std::uint64_t offset) { return physical + offset; })),
+              "");
     EXPECT_GT(done.size(), 5000u);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// usage: channel_garbage. Takes the control channel from the agent's server, our parent, and writes nonsense to it.
+// usage: channel_garbage. Takes the control channel from the agent's server, our parent, and writes
+// nonsense to it.
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +15,8 @@ int main(void)
         char link[64];
         char target[256] = "";
         snprintf(link, sizeof link, "/proc/%d/fd/%d", server, fd);
-        if (readlink(link, target, sizeof target - 1) <= 0 || (!strstr(target, "vport") && !strstr(target, "virtio-ports")))
+        if (readlink(link, target, sizeof target - 1) <= 0 ||
+            (!strstr(target, "vport") && !strstr(target, "virtio-ports")))
             continue;
         const int channel = (int)syscall(SYS_pidfd_getfd, process, fd, 0);
         char garbage[4096];

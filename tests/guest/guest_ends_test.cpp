@@ -66,7 +66,9 @@ TEST_P(GuestEnds, Panic)
 TEST_P(GuestEnds, Hang)
 {
     guest_->machine().execute("stop", nlohmann::json::object(), soon());
-    EXPECT_EQ(end_of([](AgentClient &agent) { agent.ping(Deadline::after(std::chrono::milliseconds(300))); }),
+    EXPECT_EQ(end_of([](AgentClient &agent) {
+                  agent.ping(Deadline::after(std::chrono::milliseconds(300)));
+              }),
               GuestEnd::hung);
 }
 

@@ -33,7 +33,8 @@ fs::path only_directory_in(const fs::path &directory, const std::string &prefix)
 }
 
 // What the headers depend on is named differently from one release of Debian to the next.
-std::string dependency(const images::Package &package, const std::string &prefix, const std::string &suffix)
+std::string dependency(const images::Package &package, const std::string &prefix,
+                       const std::string &suffix)
 {
     for (const std::string &name : package.depends)
         if (name.starts_with(prefix) && name.ends_with(suffix))
@@ -45,7 +46,8 @@ fs::path make_header_tree(const std::string &kernel_release, const fs::path &roo
 {
     const images::PackageStore store(cache_directory() / "packages", [](const std::string &) {});
     const images::Package own = store.fetch({"linux-headers-" + kernel_release}, true).at(0);
-    const images::Package common = store.fetch({dependency(own, "linux-headers-", "-common")}, true).at(0);
+    const images::Package common =
+        store.fetch({dependency(own, "linux-headers-", "-common")}, true).at(0);
     const images::Package kbuild = store.fetch({dependency(own, "linux-kbuild-", "")}, true).at(0);
     const fs::path tools = only_directory_in(kbuild.tree / "usr/lib", "linux-kbuild");
     for (const images::Package *package : {&own, &common}) {
@@ -54,7 +56,8 @@ fs::path make_header_tree(const std::string &kernel_release, const fs::path &roo
         fs::create_symlink(tools / "scripts", target / "scripts");
         fs::create_symlink(tools / "tools", target / "tools");
         if (package == &own)
-            write_file(target / "Makefile", fmt::format("include {}/Makefile\n", (root / common.name).string()));
+            write_file(target / "Makefile",
+                       fmt::format("include {}/Makefile\n", (root / common.name).string()));
         link_all(package->tree / "usr/src" / package->name, target);
     }
     return root / own.name;
@@ -62,8 +65,8 @@ fs::path make_header_tree(const std::string &kernel_release, const fs::path &roo
 
 } // namespace
 
-fs::path build_kernel_module(const std::string &kernel_release, const std::vector<fs::path> &sources,
-                             const fs::path &directory)
+fs::path build_kernel_module(const std::string &kernel_release,
+                             const std::vector<fs::path> &sources, const fs::path &directory)
 {
     const fs::path headers = make_header_tree(kernel_release, directory / "headers");
     const fs::path work = directory / "module";
@@ -72,15 +75,17 @@ fs::path build_kernel_module(const std::string &kernel_release, const std::vecto
         fs::copy_file(source, work / source.filename(), fs::copy_options::overwrite_existing);
     const std::string name = sources.at(0).stem();
     if (!fs::exists(work / "Kbuild"))
-        write_file(work / "Kbuild",
-                   fmt::format("obj-m := {}.o\nccflags-y := -Wno-declaration-after-statement\n", name));
+        write_file(
+            work / "Kbuild",
+            fmt::format("obj-m := {}.o\nccflags-y := -Wno-declaration-after-statement\n", name));
     const CommandResult result =
-        run_command({find_program("make").value().string(), "-s", "-C", headers.string(), "M=" + work.string(),
-                     "modules"},
+        run_command({find_program("make").value().string(), "-s", "-C", headers.string(),
+                     "M=" + work.string(), "modules"},
                     {.deadline = Deadline::after(std::chrono::minutes(3))});
     const fs::path module = work / (name + ".ko");
     if (!result.success() || !fs::exists(module))
-        fail(ErrorKind::guest, "the module {} cannot be built: {}{}", name, result.output, result.errors);
+        fail(ErrorKind::guest, "the module {} cannot be built: {}{}", name, result.output,
+             result.errors);
     return module;
 }
 

@@ -26,9 +26,11 @@ int attack(const std::string &backend, int times, unsigned seed)
     const PrivateCache cache;
     const std::string program = built_part("cli", "fencepost").string();
     const std::vector<std::string> command = {program, "-q", "image", "try", "--backend", backend};
-    const std::map<std::string, std::string> environment = {{"FENCEPOST_CACHE", cache.path().string()}};
+    const std::map<std::string, std::string> environment = {
+        {"FENCEPOST_CACHE", cache.path().string()}};
     auto must_work = [&] {
-        const CommandResult result = run_command(command, {.deadline = soon(), .environment = environment});
+        const CommandResult result =
+            run_command(command, {.deadline = soon(), .environment = environment});
         if (!result.success())
             fail(ErrorKind::guest, "a run after the kills fails: {}", result.last_words());
     };
@@ -64,8 +66,10 @@ int attack(const std::string &backend, int times, unsigned seed)
     const std::vector<std::string> left = cache.leftovers();
     for (const std::string &what : left)
         std::fprintf(stderr, "left behind: %s\n", what.c_str());
-    std::printf("%s: %d restores, %d killed, %d interrupted, %d finished before the kill; left behind: %zu\n",
-                backend.c_str(), times, counts.killed, counts.interrupted, counts.finished, left.size());
+    std::printf("%s: %d restores, %d killed, %d interrupted, %d finished before the kill; left "
+                "behind: %zu\n",
+                backend.c_str(), times, counts.killed, counts.interrupted, counts.finished,
+                left.size());
     return left.empty() && counts.killed > 0 ? 0 : 1;
 }
 
@@ -79,7 +83,8 @@ int main(int argc, char **argv)
         return 2;
     }
     try {
-        return fencepost::guest::attack(argv[1], std::atoi(argv[2]), static_cast<unsigned>(std::atoi(argv[3])));
+        return fencepost::guest::attack(argv[1], std::atoi(argv[2]),
+                                        static_cast<unsigned>(std::atoi(argv[3])));
     } catch (const fencepost::Error &error) {
         std::fprintf(stderr, "leftovers_test: %s\n", error.what());
         return 1;

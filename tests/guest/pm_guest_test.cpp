@@ -29,7 +29,8 @@ const Case kCases[] = {
     {"largest_xfs", PmAttach::nvdimm, 1024 * kMiB, 1, 1, Clock::host, "xfs", FormatIn::host, ""},
     {"two_nvdimms", PmAttach::nvdimm, 64 * kMiB, 2, 1, Clock::host, "ext4", FormatIn::guest, ""},
     {"e820", PmAttach::e820, 128 * kMiB, 1, 1, Clock::host, "xfs", FormatIn::guest, ""},
-    {"two_e820_icount_two_cpus", PmAttach::e820, 128 * kMiB, 2, 2, Clock::icount, "ext4", FormatIn::host, ""},
+    {"two_e820_icount_two_cpus", PmAttach::e820, 128 * kMiB, 2, 2, Clock::icount, "ext4",
+     FormatIn::host, ""},
     {"serial_channel", PmAttach::nvdimm, 128 * kMiB, 1, 1, Clock::host, "ext4", FormatIn::host,
      "fencepost.channel=serial"},
 };
@@ -54,9 +55,11 @@ TEST_P(PmGuest, IsFormattedMountedWrittenAndRead)
     }
     std::vector<std::string> steps;
     const PrivateCache scratch;
-    run_trial(world.store(), scratch.path(), request, [](const std::string &) {},
-              [&](const TrialStep &step) { steps.push_back(step.name); });
-    EXPECT_EQ(steps, (std::vector<std::string>{"template", "restore", "format", "mount", "write", "read", "unmount"}));
+    run_trial(
+        world.store(), scratch.path(), request, [](const std::string &) {},
+        [&](const TrialStep &step) { steps.push_back(step.name); });
+    EXPECT_EQ(steps, (std::vector<std::string>{"template", "restore", "format", "mount", "write",
+                                               "read", "unmount"}));
     EXPECT_EQ(scratch.leftovers(), std::vector<std::string>());
 }
 
@@ -72,10 +75,11 @@ TEST(PmFile, HoldsWhatTheGuestWrote)
     const MountRequest what = {"/dev/pmem0", "/mnt/pm", "ext4", "dax"};
     ASSERT_TRUE(guest->with_agent([&](AgentClient &agent) { return agent.mount(what, soon()); }));
     ASSERT_TRUE(run_in(*guest, {"sh", "-c", "echo from the guest > /mnt/pm/file; sync"}).success());
-    ASSERT_TRUE(guest->with_agent([&](AgentClient &agent) { return agent.unmount("/mnt/pm", soon()); }));
+    ASSERT_TRUE(
+        guest->with_agent([&](AgentClient &agent) { return agent.unmount("/mnt/pm", soon()); }));
     // debugfs reads the file system from the host's file; nothing is mounted.
-    const CommandResult result =
-        run_command({find_program("debugfs").value().string(), "-R", "cat /file", pm.string() + "?offset=2097152"});
+    const CommandResult result = run_command({find_program("debugfs").value().string(), "-R",
+                                              "cat /file", pm.string() + "?offset=2097152"});
     EXPECT_EQ(result.output, "from the guest\n");
 }
 
@@ -84,7 +88,8 @@ TEST(PmFile, GuestsWithTheSameTemplateDoNotShareAnything)
     World world;
     const auto first = world.restore();
     const auto second = world.restore();
-    ASSERT_TRUE(run_in(*first, {"sh", "-c", "echo first > /tmp/mark; echo first > /dev/pmem0"}).success());
+    ASSERT_TRUE(
+        run_in(*first, {"sh", "-c", "echo first > /tmp/mark; echo first > /dev/pmem0"}).success());
     EXPECT_FALSE(run_in(*second, {"cat", "/tmp/mark"}).success());
     EXPECT_NE(run_in(*second, {"head", "-c", "5", "/dev/pmem0"}).output, "first");
     EXPECT_EQ(run_in(*first, {"cat", "/tmp/mark"}).output, "first\n");

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// usage: record_kills_test TIMES SEED. Kills `fencepost record`, or the QEMU under it, with SIGKILL at
-// random moments of a recording. What is left must be refused, or be a beginning of the recording as
-// it is when nobody disturbs it; nothing may keep running; and recording again must just work.
+// usage: record_kills_test TIMES SEED. Kills `fencepost record`, or the QEMU under it, with SIGKILL
+// at random moments of a recording. What is left must be refused, or be a beginning of the
+// recording as it is when nobody disturbs it; nothing may keep running; and recording again must
+// just work.
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <csignal>
 #include <random>
 
 #include "base/child_process.h"
@@ -46,7 +47,8 @@ struct Tally {
 
 std::vector<std::string> record_command(const fs::path &directory, const fs::path &run)
 {
-    return {FENCEPOST_PROGRAM, "-q", "record", (directory / "spec.toml").string(), "-o", run.string(), "--no-stacks"};
+    return {FENCEPOST_PROGRAM, "-q",         "record", (directory / "spec.toml").string(), "-o",
+            run.string(),      "--no-stacks"};
 }
 
 // The machine of a recorder, if it has one now.
@@ -60,7 +62,8 @@ pid_t machine_of(pid_t recorder)
             const std::string stat = read_file(entry.path() / "stat");
             int parent = 0;
             char state = 0;
-            if (std::sscanf(stat.c_str() + stat.rfind(')') + 1, " %c %d", &state, &parent) == 2 && parent == recorder &&
+            if (std::sscanf(stat.c_str() + stat.rfind(')') + 1, " %c %d", &state, &parent) == 2 &&
+                parent == recorder &&
                 read_file(entry.path() / "cmdline").find("qemu-system") != std::string::npos)
                 return pid;
         } catch (const Error &) {
@@ -83,7 +86,8 @@ std::uint64_t events_in(const fs::path &trace)
 void wait_for_events(ChildProcess &recorder, const fs::path &trace, std::uint64_t events)
 {
     const Deadline deadline = guest::soon();
-    while (!recorder.wait(Deadline::after(std::chrono::milliseconds(5))) && events_in(trace) < events)
+    while (!recorder.wait(Deadline::after(std::chrono::milliseconds(5))) &&
+           events_in(trace) < events)
         if (deadline.passed())
             fail(ErrorKind::internal, "a recording does not get on");
 }
@@ -92,7 +96,8 @@ bool trace_ended(const fs::path &run)
 {
     try {
         trace::roll_back(run / "trace.db");
-        return trace::TraceReader(run / "trace.db").recording().state == trace::RecordingState::complete;
+        return trace::TraceReader(run / "trace.db").recording().state ==
+               trace::RecordingState::complete;
     } catch (const Error &) {
         return true; // refused: to be removed by hand
     }
@@ -158,10 +163,12 @@ int run(int times, unsigned seed)
         const bool while_events_flow = random() % 2 == 0;
         ChildProcess recorder(record_command(directory.path(), killed), {});
         if (while_events_flow)
-            wait_for_events(recorder, killed / "trace.db",
-                            static_cast<std::uint64_t>(part * static_cast<double>(reference.event_count())));
+            wait_for_events(
+                recorder, killed / "trace.db",
+                static_cast<std::uint64_t>(part * static_cast<double>(reference.event_count())));
         else
-            recorder.wait(Deadline::after(std::chrono::milliseconds(static_cast<long>(part * 1.05 * seconds * 1000))));
+            recorder.wait(Deadline::after(
+                std::chrono::milliseconds(static_cast<long>(part * 1.05 * seconds * 1000))));
         const pid_t machine = machine_of(recorder.pid());
         if (kill_machine && machine != 0)
             ::kill(machine, SIGKILL);
@@ -185,8 +192,10 @@ int run(int times, unsigned seed)
         fail(ErrorKind::internal, "recording after the kills gives something else");
     if (const auto left = cache.leftovers(); !left.empty())
         fail(ErrorKind::internal, "left behind: {}", left.front());
-    std::printf("%d kills over %.1f s (seed %u): %d before a trace, %d refused, %d valid beginnings (%d with events), %d whole\n",
-                times, seconds, seed, tally.nothing, tally.refused, tally.prefixes, tally.with_events, tally.whole);
+    std::printf("%d kills over %.1f s (seed %u): %d before a trace, %d refused, %d valid "
+                "beginnings (%d with events), %d whole\n",
+                times, seconds, seed, tally.nothing, tally.refused, tally.prefixes,
+                tally.with_events, tally.whole);
     return 0;
 }
 
@@ -200,7 +209,8 @@ int main(int argc, char **argv)
         return 2;
     }
     try {
-        return fencepost::record::run(std::atoi(argv[1]), static_cast<unsigned>(std::atoi(argv[2])));
+        return fencepost::record::run(std::atoi(argv[1]),
+                                      static_cast<unsigned>(std::atoi(argv[2])));
     } catch (const std::exception &error) {
         std::fprintf(stderr, "record_kills_test: %s\n", error.what());
         return 1;

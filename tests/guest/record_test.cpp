@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Recordings of file systems and of a libpmemobj program: complete, the same twice, and honest about
-// workloads that fail, hang or take the guest down.
+// Recordings of file systems and of a libpmemobj program: complete, the same twice, and honest
+// about workloads that fail, hang or take the guest down.
 #include <map>
 
 #include <gtest/gtest.h>
@@ -46,7 +46,8 @@ std::size_t count_of(const TraceReader &reader, const InstructionCount &wanted)
     std::size_t count = 0;
     for (trace::EventScan scan = reader.scan(); scan.next();)
         for (const trace::Event &event : scan.events())
-            count += event.kind == wanted.kind && trace::subkind_name(event.kind, event.subkind) == wanted.name &&
+            count += event.kind == wanted.kind &&
+                     trace::subkind_name(event.kind, event.subkind) == wanted.name &&
                      privileges[event.site] == wanted.privilege;
     return count;
 }
@@ -84,17 +85,20 @@ mv a/1 a/one; sync
 TEST(Record, Ext4Script)
 {
     RecordingPlace place;
-    const RecordResult result = record_twice(place, std::string("[file_system]\ntype = \"ext4\"\n") + kScript);
+    const RecordResult result =
+        record_twice(place, std::string("[file_system]\ntype = \"ext4\"\n") + kScript);
     EXPECT_EQ(result.outcome, "finished: exit status 0");
     EXPECT_EQ(result.report.steps.at(1).run.output, "hello\n");
     const TraceReader reader(place.trace());
     EXPECT_EQ(reader.recording().state, trace::RecordingState::complete);
     EXPECT_EQ(reader.recording().outcome, result.outcome);
     EXPECT_EQ(operations(reader),
-              (std::vector<std::string>{"cat a/x", "for i in 1 2 3\ndo\n  echo $i >a/$i\ndone", "mv a/1 a/one; sync"}));
+              (std::vector<std::string>{"cat a/x", "for i in 1 2 3\ndo\n  echo $i >a/$i\ndone",
+                                        "mv a/1 a/one; sync"}));
     EXPECT_EQ(marker_counts(reader)[MarkerKind::op_end], 3);
     for (const trace::DataQuality &counter : reader.data_quality())
-        EXPECT_TRUE(counter.severity != trace::Severity::error || counter.value == 0) << counter.name;
+        EXPECT_TRUE(counter.severity != trace::Severity::error || counter.value == 0)
+            << counter.name;
     EXPECT_EQ(reader.regions().at(0).final_digest, result.final_digests.at(0));
 }
 
@@ -136,7 +140,8 @@ TEST(Record, LibpmemobjProgram)
     EXPECT_GT(counts[MarkerKind::syscall_enter], 10);
     EXPECT_EQ(counts[MarkerKind::process_start], 1);
     bool opened = false;
-    reader.for_each_marker([&](const trace::MarkerRow &row) { opened = opened || row.marker.text == "/mnt/pm/pool"; });
+    reader.for_each_marker(
+        [&](const trace::MarkerRow &row) { opened = opened || row.marker.text == "/mnt/pm/pool"; });
     EXPECT_TRUE(opened) << "no system call names the pool";
     // libpmem takes clwb on Intel CPUs only, and clflushopt elsewhere.
     using enum trace::Privilege;
@@ -144,13 +149,15 @@ TEST(Record, LibpmemobjProgram)
     EXPECT_EQ(count_of(reader, {trace::EventKind::flush, "clflushopt", user}), 0u);
 }
 
-// Elsewhere kernels before 5.4 use mfence as their speculation barrier, in every system call with a path.
+// Elsewhere kernels before 5.4 use mfence as their speculation barrier, in every system call with a
+// path.
 TEST(Record, TheGuestsCpuIsAnIntelOne)
 {
     RecordingPlace place;
-    const RecordResult result = place.record("[pm]\nsize = '32M'\n[file_system]\ntype = 'ext4'\n[workload]\nkind = 'script'\n"
-                                             "text = \"\"\"\necho x >a\nmv a b\ngrep -m 1 vendor_id /proc/cpuinfo\n"
-                                             "grep -o -w -E -m 1 'clwb' /proc/cpuinfo\nsync\n\"\"\"\n");
+    const RecordResult result = place.record(
+        "[pm]\nsize = '32M'\n[file_system]\ntype = 'ext4'\n[workload]\nkind = 'script'\n"
+        "text = \"\"\"\necho x >a\nmv a b\ngrep -m 1 vendor_id /proc/cpuinfo\n"
+        "grep -o -w -E -m 1 'clwb' /proc/cpuinfo\nsync\n\"\"\"\n");
     EXPECT_EQ(result.report.steps.at(1).run.output, "vendor_id\t: GenuineIntel\nclwb\n");
     EXPECT_EQ(result.end, WorkloadEnd::finished) << result.outcome;
     const TraceReader reader(place.trace());
@@ -162,7 +169,10 @@ TEST(Record, TheGuestsCpuIsAnIntelOne)
 TEST(Record, E820AndTwoCpus)
 {
     RecordingPlace place;
-    record_twice(place, std::string("[guest]\ncpus = 2\n[pm]\nattach = \"e820\"\n[file_system]\ntype = \"ext4\"\n") + kScript);
+    record_twice(
+        place, std::string(
+                   "[guest]\ncpus = 2\n[pm]\nattach = \"e820\"\n[file_system]\ntype = \"ext4\"\n") +
+                   kScript);
 }
 
 TEST(Record, WithoutAFileSystem)
@@ -245,14 +255,17 @@ TEST_P(RecordFalseGreen, IsTold)
 
 const FalseGreen kFalseGreens[] = {
     {"explicit_options_drop_dax",
-     "[file_system]\ntype = 'ext4'\nmount_options = 'noatime'\n[workload]\nkind = 'script'\ntext = 'echo x >a'\n",
+     "[file_system]\ntype = 'ext4'\nmount_options = 'noatime'\n[workload]\nkind = 'script'\ntext = "
+     "'echo x >a'\n",
      "nothing_reached_pm mounted_without_dax "},
     {"page_cache_that_is_synced",
-     "[file_system]\ntype = 'ext4'\nmount_options = 'noatime'\n[workload]\nkind = 'script'\ntext = 'echo x >a; sync'\n",
+     "[file_system]\ntype = 'ext4'\nmount_options = 'noatime'\n[workload]\nkind = 'script'\ntext = "
+     "'echo x >a; sync'\n",
      "mounted_without_dax "},
     // Closing the device writes back.
     {"a_map_of_the_device",
-     "[workload]\nkind = 'ops'\ntext = '''\nopen f /dev/pmem0 rdwr\nmap m f 0 4096\nstore m 0 \"x\"\nflush m 0 1\nfence\n'''\n",
+     "[workload]\nkind = 'ops'\ntext = '''\nopen f /dev/pmem0 rdwr\nmap m f 0 4096\nstore m 0 "
+     "\"x\"\nflush m 0 1\nfence\n'''\n",
      "program_flushes_of_volatile_memory "},
     {"dax", "[file_system]\ntype = 'ext4'\n[workload]\nkind = 'script'\ntext = 'echo x >a'\n", ""},
 };
@@ -261,8 +274,8 @@ INSTANTIATE_TEST_SUITE_P(All, RecordFalseGreen, testing::ValuesIn(kFalseGreens),
 
 std::string ext4_script(const std::string &commands, const std::string &fields = "")
 {
-    return "[file_system]\ntype = \"ext4\"\n[workload]\nkind = \"script\"\n" + fields + "text = '''\necho x >a\n" +
-           commands + "\n'''\n";
+    return "[file_system]\ntype = \"ext4\"\n[workload]\nkind = \"script\"\n" + fields +
+           "text = '''\necho x >a\n" + commands + "\n'''\n";
 }
 
 struct BadEnd {
@@ -285,7 +298,8 @@ TEST_P(RecordBadEnd, LeavesAValidTraceThatSaysSo)
     RecordingPlace place;
     const RecordResult result = place.record(ext4_script(GetParam().commands, GetParam().fields));
     EXPECT_EQ(result.end, GetParam().end);
-    EXPECT_EQ(result.outcome.substr(0, std::string(GetParam().outcome).size()), GetParam().outcome) << result.outcome;
+    EXPECT_EQ(result.outcome.substr(0, std::string(GetParam().outcome).size()), GetParam().outcome)
+        << result.outcome;
     EXPECT_TRUE(result.complete());
     const TraceReader reader(place.trace());
     EXPECT_EQ(reader.recording().state, trace::RecordingState::complete);
@@ -297,9 +311,12 @@ const BadEnd kBadEnds[] = {
     {"status", "ls nothing", "", WorkloadEnd::failed,
      "failed: the workload: exit status 1: ls: nothing: No such file or directory"},
     {"signal", "kill -SEGV $$", "", WorkloadEnd::failed, "failed: the workload: signal 11"},
-    {"time", "sleep 1000", "time_limit = 3\n", WorkloadEnd::timed_out, "timed_out: the workload: it was still running"},
-    {"hang", "while :; do :; done", "host_time_limit = 6\n", WorkloadEnd::hung, "hung: the guest still ran after 6 s"},
-    {"panic", "echo c >/proc/sysrq-trigger", "", WorkloadEnd::panicked, "panicked: Kernel panic - not syncing"},
+    {"time", "sleep 1000", "time_limit = 3\n", WorkloadEnd::timed_out,
+     "timed_out: the workload: it was still running"},
+    {"hang", "while :; do :; done", "host_time_limit = 6\n", WorkloadEnd::hung,
+     "hung: the guest still ran after 6 s"},
+    {"panic", "echo c >/proc/sysrq-trigger", "", WorkloadEnd::panicked,
+     "panicked: Kernel panic - not syncing"},
     {"power", "poweroff -f", "", WorkloadEnd::powered_off, "powered_off: "},
     {"reboot", "reboot -f", "", WorkloadEnd::rebooted, "rebooted: "},
 };
@@ -309,8 +326,10 @@ INSTANTIATE_TEST_SUITE_P(All, RecordBadEnd, testing::ValuesIn(kBadEnds),
 TEST(Record, CommandsHaveDefaultSignals)
 {
     RecordingPlace place;
-    const RecordResult result = place.record(ext4_script("grep -E 'Sig(Ign|Blk)' /proc/self/status"));
-    EXPECT_EQ(result.report.steps.at(1).run.output, "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n");
+    const RecordResult result =
+        place.record(ext4_script("grep -E 'Sig(Ign|Blk)' /proc/self/status"));
+    EXPECT_EQ(result.report.steps.at(1).run.output,
+              "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n");
 }
 
 TEST(Record, ASetUpThatFailsIsAnError)
@@ -321,7 +340,8 @@ TEST(Record, ASetUpThatFailsIsAnError)
         ADD_FAILURE() << "recorded";
     } catch (const Error &error) {
         EXPECT_EQ(error.exit_code(), 4);
-        EXPECT_NE(std::string(error.what()).find("ls: nothing: No such file"), std::string::npos) << error.what();
+        EXPECT_NE(std::string(error.what()).find("ls: nothing: No such file"), std::string::npos)
+            << error.what();
     }
 }
 

@@ -29,17 +29,19 @@ fs::path tracer_plugin()
     return built_part("qemu-plugin", "fencepost-tracer.so");
 }
 
-RecordedGuest::RecordedGuest(World &world, const fs::path &directory, const RecordingRequest &request)
+RecordedGuest::RecordedGuest(World &world, const fs::path &directory,
+                             const RecordingRequest &request)
     : trace_(directory / "trace.db"), pm_(world.new_pm_file())
 {
     const PmConfig &device = world.source().config.pm.at(0);
     if (!request.file_system.empty())
         make_file_system(pm_, device, request.file_system);
-    region_ = {.id = 1, .name = "pmem0", .base = kPmBase, .size = device.size, .file = pm_.filename()};
+    region_ = {
+        .id = 1, .name = "pmem0", .base = kPmBase, .size = device.size, .file = pm_.filename()};
     prepare_trace(trace_, region_, pm_);
     prepared_bytes_ = fs::file_size(trace_);
-    const std::string plugin = fmt::format("{},trace={}{}", tracer_plugin().string(), trace_.string(),
-                                           request.plugin_options);
+    const std::string plugin = fmt::format("{},trace={}{}", tracer_plugin().string(),
+                                           trace_.string(), request.plugin_options);
     guest_ = world.store().restore(world.source(), {pm_}, soon(), {"-plugin", plugin});
 }
 
@@ -68,8 +70,9 @@ trace::Comparison RecordedGuest::compare() const
 
 void put_program(Guest &guest, const fs::path &file, const std::string &path)
 {
-    const auto answer = guest.with_agent(
-        [&](AgentClient &agent) { return agent.write_whole_file(path, read_file(file), 0755, soon()); });
+    const auto answer = guest.with_agent([&](AgentClient &agent) {
+        return agent.write_whole_file(path, read_file(file), 0755, soon());
+    });
     if (!answer)
         fail(ErrorKind::guest, "{}", answer.message());
 }
@@ -77,7 +80,8 @@ void put_program(Guest &guest, const fs::path &file, const std::string &path)
 void mount_pm(Guest &guest, const std::string &file_system)
 {
     const MountRequest what = {"/dev/pmem0", "/mnt/pm", file_system, "dax"};
-    const auto answer = guest.with_agent([&](AgentClient &agent) { return agent.mount(what, soon()); });
+    const auto answer =
+        guest.with_agent([&](AgentClient &agent) { return agent.mount(what, soon()); });
     if (!answer)
         fail(ErrorKind::guest, "{}", answer.message());
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A guest with the tracer in its QEMU: prepared, restored, ended, and its trace held against its PM.
+// A guest with the tracer in its QEMU: prepared, restored, ended, and its trace held against its
+// PM.
 #pragma once
 
 #include <filesystem>
@@ -14,13 +15,14 @@
 namespace fencepost::guest {
 
 struct RecordingRequest {
-    std::string file_system; // made on the host; empty = none
+    std::string file_system;    // made on the host; empty = none
     std::string plugin_options; // ",stacks=on" and the like
 };
 
 class RecordedGuest {
 public:
-    RecordedGuest(World &world, const std::filesystem::path &directory, const RecordingRequest &request);
+    RecordedGuest(World &world, const std::filesystem::path &directory,
+                  const RecordingRequest &request);
 
     Guest &guest() { return *guest_; }
     const std::filesystem::path &trace_file() const { return trace_; }

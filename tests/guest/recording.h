@@ -31,19 +31,22 @@ public:
 
 private:
     TemporaryDirectory directory_;
-    Recorder recorder_{cache_directory(), built_part("qemu-plugin", "fencepost-tracer.so"), {[](const std::string &) {}, {}}};
+    Recorder recorder_{cache_directory(),
+                       built_part("qemu-plugin", "fencepost-tracer.so"),
+                       {[](const std::string &) {}, {}}};
 };
 
 // Compiles libpmemobj's B-tree example, as Debian ships it, to `directory`/btree.
 inline void compile_btree(const std::filesystem::path &directory)
 {
     // The examples include this header of PMDK's build, which no package has.
-    write_file(directory / "ex_common.h", "#include <stdint.h>\n#include <sys/stat.h>\n#include <unistd.h>\n"
-                                          "#define CREATE_MODE_RW (S_IWUSR | S_IRUSR)\n"
-                                          "static inline int file_exists(const char *f) { return access(f, F_OK); }\n");
-    const CommandResult result =
-        run_command({"gcc", "-O2", "-w", "-I", directory.string(), "-o", (directory / "btree").string(),
-                     "/usr/share/doc/libpmemobj-dev/examples/btree.c", "-lpmemobj", "-lpmem"});
+    write_file(directory / "ex_common.h",
+               "#include <stdint.h>\n#include <sys/stat.h>\n#include <unistd.h>\n"
+               "#define CREATE_MODE_RW (S_IWUSR | S_IRUSR)\n"
+               "static inline int file_exists(const char *f) { return access(f, F_OK); }\n");
+    const CommandResult result = run_command(
+        {"gcc", "-O2", "-w", "-I", directory.string(), "-o", (directory / "btree").string(),
+         "/usr/share/doc/libpmemobj-dev/examples/btree.c", "-lpmemobj", "-lpmem"});
     if (!result.success())
         fail(ErrorKind::io, "cannot compile libpmemobj's example: {}", result.last_words());
 }

@@ -90,19 +90,25 @@ TEST_F(RunVerb, VerdictsFromBeforeAChangeDoNotCount)
     write_program("#!/bin/sh\nexit 0\n");
     const std::string spec = std::string(kLedger) + "[test]\noracles = [\"./mine\"]\n";
     ASSERT_EQ(run(spec, {"--limit", "3"}), 0) << said_;
-    const std::vector<std::string> again = {"test", run_.string(), "--strategy", "none-all", "--limit", "1"};
+    const std::vector<std::string> again = {"test",     run_.string(), "--strategy",
+                                            "none-all", "--limit",     "1"};
     ASSERT_EQ(fencepost(again), 0) << said_;
     EXPECT_EQ(said_.find("earlier verdicts do not count"), std::string::npos) << said_;
 
     write_program("#!/bin/sh\n# changed\nexit 0\n");
     ASSERT_EQ(fencepost(again), 0) << said_;
-    EXPECT_NE(said_.find("the oracle mine has changed: earlier verdicts do not count"), std::string::npos) << said_;
-    EXPECT_NE(said_.find(" states: 1 pass\n"), std::string::npos) << said_; // not those of the first call
+    EXPECT_NE(said_.find("the oracle mine has changed: earlier verdicts do not count"),
+              std::string::npos)
+        << said_;
+    EXPECT_NE(said_.find(" states: 1 pass\n"), std::string::npos)
+        << said_; // not those of the first call
 
     trace::Database(run_ / "results.db", SQLITE_OPEN_READWRITE)
         .execute("UPDATE about SET value = 'other' WHERE name LIKE 'guest 1 %'");
     ASSERT_EQ(fencepost(again), 0) << said_;
-    EXPECT_NE(said_.find("the guest's agent has changed: earlier verdicts do not count"), std::string::npos) << said_;
+    EXPECT_NE(said_.find("the guest's agent has changed: earlier verdicts do not count"),
+              std::string::npos)
+        << said_;
     ASSERT_EQ(fencepost(again), 0) << said_;
     EXPECT_EQ(said_.find("earlier verdicts do not count"), std::string::npos) << said_;
 
@@ -134,7 +140,8 @@ oracles = ["mount"]
     EXPECT_NE(said_.find("recorded   before"), std::string::npos) << said_;
 }
 
-// The kernel's panic, and a guest that never comes back, are findings; what was recorded until then is tested.
+// The kernel's panic, and a guest that never comes back, are findings; what was recorded until then
+// is tested.
 TEST_F(RunVerb, AWorkloadThatPanicsTheGuestIsAFinding)
 {
     const std::string spec = R"(
@@ -151,13 +158,17 @@ echo c >/proc/sysrq-trigger
 """
 )";
     EXPECT_EQ(run(spec, {"--limit", "4"}), 1) << said_;
-    EXPECT_NE(said_.find("bug guest_crash: the workload crashes the guest's kernel: Kernel panic - not syncing: sysrq triggered crash"),
+    EXPECT_NE(said_.find("bug guest_crash: the workload crashes the guest's kernel: Kernel panic - "
+                         "not syncing: sysrq triggered crash"),
               std::string::npos)
         << said_;
-    EXPECT_NE(said_.find("the workload itself does it, without a power failure"), std::string::npos) << said_;
+    EXPECT_NE(said_.find("the workload itself does it, without a power failure"), std::string::npos)
+        << said_;
     EXPECT_NE(said_.find("tested     4 images"), std::string::npos) << said_;
     EXPECT_NE(said_.find("findings   1"), std::string::npos) << said_;
-    EXPECT_NE(said_.find("the semantic oracle is left out: the workload took the guest down"), std::string::npos) << said_;
+    EXPECT_NE(said_.find("the semantic oracle is left out: the workload took the guest down"),
+              std::string::npos)
+        << said_;
     std::string log;
     for (const auto &entry : std::filesystem::directory_iterator(run_ / "findings"))
         log += read_file(entry.path() / "console.log");
@@ -184,12 +195,14 @@ oracles = ["mount"]
 )";
     write_file(spec_, spec);
     EXPECT_EQ(fencepost({"run", spec_.string(), "-o", run_.string(), "--limit", "2"}), 1) << said_;
-    EXPECT_NE(said_.find("hung: the guest still ran after 5 s of the host's time; if the workload only needs longer, "
+    EXPECT_NE(said_.find("hung: the guest still ran after 5 s of the host's time; if the workload "
+                         "only needs longer, "
                          "raise workload.host_time_limit"),
               std::string::npos)
         << said_;
     EXPECT_EQ(said_.find("does not repeat"), std::string::npos) << said_;
-    EXPECT_NE(said_.find("bug guest_hang: the workload hangs the guest"), std::string::npos) << said_;
+    EXPECT_NE(said_.find("bug guest_hang: the workload hangs the guest"), std::string::npos)
+        << said_;
     EXPECT_NE(said_.find("tested     2 images"), std::string::npos) << said_;
 }
 
@@ -209,7 +222,8 @@ text = "echo x >f"
 oracles = ["mount"]
 )";
     EXPECT_EQ(run(spec), 5) << said_;
-    EXPECT_NE(said_.find("NOT A PASS: nothing of the workload reached PM"), std::string::npos) << said_;
+    EXPECT_NE(said_.find("NOT A PASS: nothing of the workload reached PM"), std::string::npos)
+        << said_;
     EXPECT_NE(said_.find("add dax to file_system.mount_options"), std::string::npos) << said_;
     EXPECT_EQ(fencepost({"test", run_.string()}), 5) << said_;
     EXPECT_EQ(fencepost({"info", run_.string()}), 0) << said_;
@@ -221,22 +235,30 @@ TEST_F(RunVerb, AnOracleThatLoopsOrEndsOddlyIsTold)
     const auto oracle = [&](const std::string &name, const std::string &script) {
         const std::filesystem::path folder = directory_.path() / name;
         std::filesystem::create_directory(folder);
-        write_file(folder / "oracle.toml", "summary = \"x\"\nprogram = \"judge\"\ntime_limit = 1\n");
+        write_file(folder / "oracle.toml",
+                   "summary = \"x\"\nprogram = \"judge\"\ntime_limit = 1\n");
         write_file(folder / "judge", "#!/bin/sh\n" + script + "\n");
         std::filesystem::permissions(folder / "judge", std::filesystem::perms::owner_all);
         return folder.string();
     };
     const std::string spec = std::string(kLedger) + "[test]\noracles = [\"mount\"]\n";
     ASSERT_EQ(run(spec, {"--limit", "1"}), 0) << said_;
-    EXPECT_EQ(fencepost({"test", run_.string(), "--restart", "--limit", "1", "--oracle", oracle("odd", "echo hm >&2; exit 7")}), 4)
+    EXPECT_EQ(fencepost({"test", run_.string(), "--restart", "--limit", "1", "--oracle",
+                         oracle("odd", "echo hm >&2; exit 7")}),
+              4)
         << said_;
-    EXPECT_NE(said_.find("infra      1 image could not be judged: the oracle odd ended with exit status 7, which says "
+    EXPECT_NE(said_.find("infra      1 image could not be judged: the oracle odd ended with exit "
+                         "status 7, which says "
                          "nothing (0, 1 and 2 do): hm"),
               std::string::npos)
         << said_;
-    EXPECT_EQ(fencepost({"test", run_.string(), "--restart", "--limit", "1", "--oracle", oracle("loop", "while :; do :; done")}), 4)
+    EXPECT_EQ(fencepost({"test", run_.string(), "--restart", "--limit", "1", "--oracle",
+                         oracle("loop", "while :; do :; done")}),
+              4)
         << said_;
-    EXPECT_NE(said_.find("could not be judged: the oracle loop did not end within 1 s"), std::string::npos) << said_;
+    EXPECT_NE(said_.find("could not be judged: the oracle loop did not end within 1 s"),
+              std::string::npos)
+        << said_;
 }
 
 } // namespace

@@ -18,7 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// One cache for all tests, because each boot costs seconds; every test starts from a whole template.
+// One cache for all tests, because each boot costs seconds; every test starts from a whole
+// template.
 class Templates : public testing::Test {
 protected:
     static void SetUpTestSuite() { cache_ = new PrivateCache; }
@@ -52,7 +53,8 @@ TEST_F(Templates, TwoProcessesMakeItOnce)
     auto start = [&] {
         auto [read_end, write_end] = make_pipe();
         ChildProcess child({program, "image", "try"},
-                           {.fds = {{2, write_end.get()}}, .environment = {{"FENCEPOST_CACHE", cache_->path().string()}}});
+                           {.fds = {{2, write_end.get()}},
+                            .environment = {{"FENCEPOST_CACHE", cache_->path().string()}}});
         return std::pair(std::move(child), std::move(read_end));
     };
     auto [first, first_words] = start();
@@ -92,14 +94,16 @@ TEST_F(Templates, ADamagedOneIsNeverUsed)
     const Template made = ensure();
     const std::vector<std::pair<const char *, std::function<void()>>> damages = {
         {"state truncated", [&] { fs::resize_file(made.state_file(), 1000); }},
-        {"one byte of ram", [&] {
+        {"one byte of ram",
+         [&] {
              const Fd fd = open_file(made.ram_file(), O_RDWR);
              char byte = 0;
              ASSERT_EQ(pread(fd.get(), &byte, 1, 0x1000000), 1);
              byte = static_cast<char>(~byte);
              ASSERT_EQ(pwrite(fd.get(), &byte, 1, 0x1000000), 1);
          }},
-        {"manifest is no JSON", [&] { write_file(made.directory / "manifest.json", "{\"format\": "); }},
+        {"manifest is no JSON",
+         [&] { write_file(made.directory / "manifest.json", "{\"format\": "); }},
     };
     for (const auto &[name, damage] : damages) {
         SCOPED_TRACE(name);

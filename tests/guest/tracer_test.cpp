@@ -11,9 +11,10 @@
 namespace fencepost::guest {
 namespace {
 
-const char *const kWork = "set -e; cd /mnt/pm; for i in 1 2 3 4 5; do echo text $i > file$i; mkdir dir$i; "
-                          "mv file$i dir$i/; done; dd if=/dev/zero of=big bs=64k count=16 2>/dev/null; "
-                          "ln big link; rm big; sync";
+const char *const kWork =
+    "set -e; cd /mnt/pm; for i in 1 2 3 4 5; do echo text $i > file$i; mkdir dir$i; "
+    "mv file$i dir$i/; done; dd if=/dev/zero of=big bs=64k count=16 2>/dev/null; "
+    "ln big link; rm big; sync";
 
 std::uint64_t count(const trace::TraceReader &reader, const std::string &where)
 {
@@ -52,9 +53,10 @@ TEST(Tracer, RecordsTheMarkersOfAScriptAndStopsWhenTold)
     const TemporaryDirectory directory("/tmp", "fp-tracer-");
     RecordedGuest recorded(world, directory.path(), {.file_system = "ext4"});
     mount_pm(recorded.guest(), "ext4");
-    const char *script = "set -e; fencepost-mark op-begin 3 'make it'; echo x > /mnt/pm/f; sync; "
-                         "fencepost-mark op-end 3 -7; fencepost-mark record-off; echo y > /mnt/pm/g; sync; "
-                         "fencepost-mark record-on; fencepost-mark note end";
+    const char *script =
+        "set -e; fencepost-mark op-begin 3 'make it'; echo x > /mnt/pm/f; sync; "
+        "fencepost-mark op-end 3 -7; fencepost-mark record-off; echo y > /mnt/pm/g; sync; "
+        "fencepost-mark record-on; fencepost-mark note end";
     const RunReply reply = run_in(recorded.guest(), {"sh", "-c", script});
     ASSERT_TRUE(reply.success()) << reply.errors;
     recorded.end();
@@ -63,15 +65,17 @@ TEST(Tracer, RecordsTheMarkersOfAScriptAndStopsWhenTold)
     std::vector<std::string> markers;
     std::map<trace::MarkerKind, std::uint64_t> places;
     reader.for_each_marker([&](const trace::MarkerRow &row) {
-        markers.push_back(fmt::format("{} {} {} {}", trace::name_of(row.kind), row.marker.number, row.marker.result,
-                                      row.marker.text));
+        markers.push_back(fmt::format("{} {} {} {}", trace::name_of(row.kind), row.marker.number,
+                                      row.marker.result, row.marker.text));
         places[row.kind] = row.seq;
     });
-    EXPECT_EQ(markers, (std::vector<std::string>{"op_begin 3 0 make it", "op_end 3 -7 ", "record_off 0 0 ",
-                                                 "record_on 0 0 ", "note 0 0 end"}));
+    EXPECT_EQ(markers,
+              (std::vector<std::string>{"op_begin 3 0 make it", "op_end 3 -7 ", "record_off 0 0 ",
+                                        "record_on 0 0 ", "note 0 0 end"}));
     EXPECT_EQ(places[trace::MarkerKind::record_on], places[trace::MarkerKind::record_off] + 1);
     EXPECT_GT(places[trace::MarkerKind::op_end], places[trace::MarkerKind::op_begin] + 10);
-    trace::Statement pair(reader.connection(), "SELECT count(*) FROM operation WHERE last_seq IS NOT NULL");
+    trace::Statement pair(reader.connection(),
+                          "SELECT count(*) FROM operation WHERE last_seq IS NOT NULL");
     ASSERT_TRUE(pair.step());
     EXPECT_EQ(pair.integer(0), 1);
 }
@@ -84,7 +88,8 @@ TEST(Tracer, RefusesWhatItDoesNotKnow)
         RecordedGuest recorded(world, directory.path(), {.plugin_options = ",colour=on"});
         ADD_FAILURE() << "a guest started with an unknown option";
     } catch (const Error &error) {
-        EXPECT_NE(std::string(error.what()).find("fencepost-tracer: there is no option 'colour'"), std::string::npos)
+        EXPECT_NE(std::string(error.what()).find("fencepost-tracer: there is no option 'colour'"),
+                  std::string::npos)
             << error.what();
     }
 }

@@ -56,6 +56,7 @@ inline Deadline soon()
     return Deadline::after(std::chrono::minutes(2));
 }
 
-RunReply run_in(Guest &guest, const std::vector<std::string> &argv, std::uint32_t time_limit_ms = 100000);
+RunReply run_in(Guest &guest, const std::vector<std::string> &argv,
+                std::uint32_t time_limit_ms = 100000);
 
 } // namespace fencepost::guest

@@ -44,7 +44,8 @@ TEST_F(MailboxTest, RefusesWhatDoesNotFit)
     EXPECT_TRUE(mailbox_.put(MailboxPart::answer, largest));
     EXPECT_EQ(mailbox_.take(MailboxPart::answer)->size(), largest.size());
     EXPECT_FALSE(mailbox_.put(MailboxPart::answer, largest + "x"));
-    EXPECT_FALSE(mailbox_.put(MailboxPart::request, std::string(Mailbox::capacity(MailboxPart::request) + 1, 'x')));
+    EXPECT_FALSE(mailbox_.put(MailboxPart::request,
+                              std::string(Mailbox::capacity(MailboxPart::request) + 1, 'x')));
 }
 
 TEST_F(MailboxTest, BelievesNoHeader)

@@ -19,12 +19,28 @@ std::string every_byte()
 
 const PmDevice kDevice = {"pmem0", 128 << 20, true, 4ull << 30, "memory"};
 
-const TreeDump kTree = {{{".", FileType::directory, "list", 5, 2, 0755, 1, 2, 3, 0, 0, "", {{"user.a", every_byte()}}},
-                         {"f", FileType::file, "", 0, 12, 0644, 1, 2, 3, 8192, 0, "", {}, {{0, 4096}}, every_byte(), true},
-                         {"s", FileType::symlink, "", 0, 13, 0777, 1, 2, 3, 0, 7, "../f"}},
-                        {{0x1234567890abcdef, every_byte()}},
-                        true,
-                        99};
+const TreeDump kTree = {
+    {{".", FileType::directory, "list", 5, 2, 0755, 1, 2, 3, 0, 0, "", {{"user.a", every_byte()}}},
+     {"f",
+      FileType::file,
+      "",
+      0,
+      12,
+      0644,
+      1,
+      2,
+      3,
+      8192,
+      0,
+      "",
+      {},
+      {{0, 4096}},
+      every_byte(),
+      true},
+     {"s", FileType::symlink, "", 0, 13, 0777, 1, 2, 3, 0, 7, "../f"}},
+    {{0x1234567890abcdef, every_byte()}},
+    true,
+    99};
 
 // Calls `visit` with one filled-in specimen of every message.
 template <typename Visit> void for_each_message(Visit visit)
@@ -49,10 +65,26 @@ template <typename Visit> void for_each_message(Visit visit)
     visit(ListPmReply{{kDevice}});
     visit(PowerOffRequest{});
     visit(PowerOffReply{});
-    visit(JudgeRequest{{"/dev/pmem0", "/mnt", "ext4", "dax"}, true, {10, 20, 1ull << 40}, every_byte(), true,
-                       true, {true, {1, 2}, {3, 1ull << 40}}, {{"check"}, {}, "/mnt", "", 7}, true});
-    visit(JudgeReply{{{JudgeStep::mount, 117, "mount: Structure needs cleaning", 5}}, kTree, RunReply(),
-                     {{"a/b", "create", 28}}, {"the rest"}, true, {5, 6}, {7, 8}, every_byte(), "it has a gap", true});
+    visit(JudgeRequest{{"/dev/pmem0", "/mnt", "ext4", "dax"},
+                       true,
+                       {10, 20, 1ull << 40},
+                       every_byte(),
+                       true,
+                       true,
+                       {true, {1, 2}, {3, 1ull << 40}},
+                       {{"check"}, {}, "/mnt", "", 7},
+                       true});
+    visit(JudgeReply{{{JudgeStep::mount, 117, "mount: Structure needs cleaning", 5}},
+                     kTree,
+                     RunReply(),
+                     {{"a/b", "create", 28}},
+                     {"the rest"},
+                     true,
+                     {5, 6},
+                     {7, 8},
+                     every_byte(),
+                     "it has a gap",
+                     true});
 }
 
 std::string ping_frame(std::uint32_t id, const std::string &data)

@@ -26,9 +26,9 @@ TEST(RunCommand, KeepsOutputAndErrorsApart)
 TEST(RunCommand, StopsAtTheDeadline)
 {
     const Stopwatch watch;
-    const CommandResult result = run_command(
-        {"sh", "-c", "echo before; exec tail -f /dev/null"},
-        {.deadline = Deadline::after(std::chrono::milliseconds(200))});
+    const CommandResult result =
+        run_command({"sh", "-c", "echo before; exec tail -f /dev/null"},
+                    {.deadline = Deadline::after(std::chrono::milliseconds(200))});
     EXPECT_TRUE(result.timed_out);
     EXPECT_FALSE(result.success());
     EXPECT_EQ(result.output, "before\n");
@@ -55,7 +55,8 @@ TEST(ChildProcess, GetsOnlyTheDescriptorsItWasGiven)
 {
     const Fd unrelated = open_file("/dev/null", 0);
     const auto [read_end, write_end] = make_pipe();
-    ChildProcess child({"sh", "-c", "ls /proc/self/fd | tr '\\n' ' ' >&7"}, {.fds = {{7, write_end.get()}}});
+    ChildProcess child({"sh", "-c", "ls /proc/self/fd | tr '\\n' ' ' >&7"},
+                       {.fds = {{7, write_end.get()}}});
     ASSERT_TRUE(child.wait(Deadline::after(std::chrono::seconds(20))).has_value());
     char buffer[100] = {};
     ASSERT_GT(read(read_end.get(), buffer, sizeof buffer - 1), 0);
@@ -74,7 +75,9 @@ TEST(ChildProcess, SaysWhichSignalEndedIt)
 TEST(ChildProcess, DiesWithTheThreadThatStartedIt)
 {
     std::optional<ChildProcess> child;
-    std::thread([&] { child.emplace(std::vector<std::string>{"tail", "-f", "/dev/null"}, SpawnOptions{}); }).join();
+    std::thread([&] {
+        child.emplace(std::vector<std::string>{"tail", "-f", "/dev/null"}, SpawnOptions{});
+    }).join();
     const auto end = child->wait(Deadline::after(std::chrono::seconds(20)));
     ASSERT_TRUE(end.has_value());
     EXPECT_EQ(end->code, SIGKILL);

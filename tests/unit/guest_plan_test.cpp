@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// From a configuration to QEMU's command line, libvirt's XML and the bytes of a PM file; no machine.
+// From a configuration to QEMU's command line, libvirt's XML and the bytes of a PM file; no
+// machine.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -35,7 +36,8 @@ TEST(Size, ReadsWhatPeopleWrite)
     EXPECT_EQ(parse_size("1G"), 1u << 30);
     EXPECT_EQ(parse_size("2MiB"), 2u << 20);
     EXPECT_EQ(parse_size("4096"), 4096u);
-    for (const char *bad : {"", "M", "-1M", "1.5G", "12X", "99999999999999999999", "20000000000G", "1M "})
+    for (const char *bad :
+         {"", "M", "-1M", "1.5G", "12X", "99999999999999999999", "20000000000G", "1M "})
         EXPECT_NE(refusal([&] { parse_size(bad); }), "accepted") << bad;
     EXPECT_EQ(format_size(128u << 20), "128M");
     EXPECT_EQ(format_size(1000), "1000");
@@ -50,7 +52,8 @@ TEST(Config, RefusesWhatCannotBe)
     config.pm[0].size = 2ull << 30;
     EXPECT_EQ(refusal([&] { validate(config); }), "a PM device is 16M to 1G large, not 2G");
     config.pm[0].size = 17u << 20;
-    EXPECT_EQ(refusal([&] { validate(config); }), "the size of a PM device is a multiple of 2M, 17M is not");
+    EXPECT_EQ(refusal([&] { validate(config); }),
+              "the size of a PM device is a multiple of 2M, 17M is not");
     config = {};
     config.pm.push_back({64u << 20, PmAttach::e820});
     EXPECT_NE(refusal([&] { validate(config); }), "accepted");
@@ -73,7 +76,8 @@ MachinePlan plan_with(GuestConfig config)
     return plan;
 }
 
-bool has_pair(const std::vector<std::string> &command, const std::string &option, const std::string &value)
+bool has_pair(const std::vector<std::string> &command, const std::string &option,
+              const std::string &value)
 {
     for (std::size_t i = 0; i + 1 < command.size(); ++i)
         if (command[i] == option && command[i + 1] == value)
@@ -89,8 +93,9 @@ TEST(QemuCommand, SharesRamAtTheFreezeAndCopiesItAtTheRestore)
                          "memory-backend-file,id=ram,mem-path=R,,1,size=536870912,share=on"));
     plan.restore = true;
     const auto restored = qemu_command(qemu, plan, {});
-    EXPECT_TRUE(has_pair(restored, "-object",
-                         "memory-backend-file,id=ram,mem-path=R,,1,size=536870912,share=off,readonly=on,rom=off"));
+    EXPECT_TRUE(has_pair(
+        restored, "-object",
+        "memory-backend-file,id=ram,mem-path=R,,1,size=536870912,share=off,readonly=on,rom=off"));
     EXPECT_TRUE(has_pair(restored, "-incoming", "defer"));
 }
 
@@ -101,7 +106,8 @@ TEST(QemuCommand, PutsE820PmBehindRam)
     const auto arguments = memory_arguments(plan_with(config));
     EXPECT_TRUE(has_pair(arguments, "-machine", "max-ram-below-4g=536870912"));
     EXPECT_TRUE(has_pair(arguments, "-m", "704M"));
-    EXPECT_NE(kernel_command_line(config).find("memmap=64M!0x100000000 memmap=128M!0x104000000"), std::string::npos);
+    EXPECT_NE(kernel_command_line(config).find("memmap=64M!0x100000000 memmap=128M!0x104000000"),
+              std::string::npos);
 }
 
 TEST(QemuCommand, CountsInstructionsForRecordings)
@@ -110,7 +116,8 @@ TEST(QemuCommand, CountsInstructionsForRecordings)
     EXPECT_TRUE(clock_arguments(config).empty());
     config.clock = Clock::icount;
     EXPECT_TRUE(has_pair(clock_arguments(config), "-icount", "shift=0,sleep=off"));
-    EXPECT_EQ(cpu_model(config), "max,vendor=GenuineIntel,family=6,model=85,stepping=7,-monitor,-rdrand,-rdseed");
+    EXPECT_EQ(cpu_model(config),
+              "max,vendor=GenuineIntel,family=6,model=85,stepping=7,-monitor,-rdrand,-rdseed");
 }
 
 TEST(QemuCommand, EmulatesAnIntelCpu)
@@ -120,7 +127,9 @@ TEST(QemuCommand, EmulatesAnIntelCpu)
     EXPECT_TRUE(has_pair(qemu_command({"qemu", "10.0", 10, 0}, plan, {}), "-cpu", model));
     // It is in what a template is known by, and the last of two counts.
     const std::string domain = domain_xml({"qemu", "10.0", 10, 0}, plan, "N", "S");
-    EXPECT_NE(domain.find("<qemu:arg value='-cpu'/>\n    <qemu:arg value='" + model + "'/>"), std::string::npos) << domain;
+    EXPECT_NE(domain.find("<qemu:arg value='-cpu'/>\n    <qemu:arg value='" + model + "'/>"),
+              std::string::npos)
+        << domain;
     GuestConfig kvm;
     kvm.accelerator = Accelerator::kvm;
     EXPECT_EQ(cpu_model(kvm), "host");
@@ -145,7 +154,8 @@ TEST(QemuCommand, ARecordingGuestGetsNoInput)
         EXPECT_EQ(argument.find("virtio-serial"), std::string::npos);
     EXPECT_NE(kernel_command_line(config).find(" fencepost.recording"), std::string::npos);
     config.clock = Clock::host;
-    EXPECT_EQ(refusal([&] { validate(config); }), "a recording guest is emulated and counts instructions");
+    EXPECT_EQ(refusal([&] { validate(config); }),
+              "a recording guest is emulated and counts instructions");
 }
 
 TEST(QemuCommand, IsQuotedForAShell)
@@ -173,7 +183,8 @@ TEST(QemuProgram, OneThatIsTooOldOrNoneIsNamed)
         ADD_FAILURE() << "7.2 accepted";
     } catch (const Error &error) {
         EXPECT_EQ(error.exit_code(), 4);
-        EXPECT_NE(std::string(error.what()).find("is QEMU 7.2, 9.2 or newer is needed"), std::string::npos);
+        EXPECT_NE(std::string(error.what()).find("is QEMU 7.2, 9.2 or newer is needed"),
+                  std::string::npos);
     }
     setenv("FENCEPOST_QEMU", "/nowhere/qemu", 1);
     EXPECT_THROW(require_qemu(), Error);
@@ -227,8 +238,12 @@ TEST(PmFile, E820HasNothingButData)
     EXPECT_EQ(read_file(path).find_first_not_of('\0'), std::string::npos);
     EXPECT_EQ(pm_data_offset(device), 0u);
     make_file_system(path, device, "ext4");
-    EXPECT_EQ(static_cast<unsigned char>(read_file(path)[1024 + 56]), 0x53); // ext4's magic, low byte
-    EXPECT_NE(refusal([&] { make_file_system(path, device, "ext4", {"-O", "nonsense"}); }), "accepted");
+    EXPECT_EQ(static_cast<unsigned char>(read_file(path)[1024 + 56]),
+              0x53); // ext4's magic, low byte
+    EXPECT_NE(refusal([&] {
+                  make_file_system(path, device, "ext4", {"-O", "nonsense"});
+              }),
+              "accepted");
     EXPECT_NE(refusal([&] { make_file_system(path, device, "fat"); }), "accepted");
 }
 

@@ -71,7 +71,8 @@ TEST(KvmProbe, TheProbeGuestDecides)
     EXPECT_NE(hung.detail.find("did not finish booting"), std::string::npos);
     EXPECT_EQ(hung.accelerator(), Accelerator::tcg);
 
-    const KvmProbe died = judge_probe_boot([] { throw GuestLost(GuestEnd::machine_died, "KVM: emulation failure"); });
+    const KvmProbe died =
+        judge_probe_boot([] { throw GuestLost(GuestEnd::machine_died, "KVM: emulation failure"); });
     EXPECT_EQ(died.state, KvmState::broken);
     EXPECT_NE(died.detail.find("emulation failure"), std::string::npos);
 }

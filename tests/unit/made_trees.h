@@ -102,7 +102,8 @@ public:
         return *this;
     }
 
-    TreeVerdict judge(const Entries &entries, Window window, const Promise &promise = run::kFsync) const
+    TreeVerdict judge(const Entries &entries, Window window,
+                      const Promise &promise = run::kFsync) const
     {
         return judge_tree(dump(entries), history, window, promise);
     }

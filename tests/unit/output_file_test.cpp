@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What options may write to: new files, and by force old ones; never over a device, a link or a folder.
+// What options may write to: new files, and by force old ones; never over a device, a link or a
+// folder.
 #include "base/output_file.h"
 
 #include <thread>
@@ -66,13 +67,15 @@ TEST_F(OutputFileTest, FoldersAndLinksStayWhatTheyAre)
     fs::create_symlink("target", path("link"));
     fs::create_symlink("nothing", path("broken"));
     for (const Overwrite overwrite : {Overwrite::no, Overwrite::yes}) {
-        EXPECT_EQ(refusal(path("folder"), overwrite), path("folder").string() + " is a folder; name a file");
+        EXPECT_EQ(refusal(path("folder"), overwrite),
+                  path("folder").string() + " is a folder; name a file");
         EXPECT_NE(refusal(path("link"), overwrite).find("is a symbolic link"), std::string::npos);
         EXPECT_NE(refusal(path("broken"), overwrite).find("is a symbolic link"), std::string::npos);
         EXPECT_THROW(write_output(path("none/file"), "new", overwrite), Error);
         EXPECT_NE(refusal(path("none/"), overwrite), "");
         EXPECT_NE(refusal("", overwrite), "");
-        EXPECT_NE(refusal(path(std::string(2400, 'x')), overwrite).find("File name too long"), std::string::npos);
+        EXPECT_NE(refusal(path(std::string(2400, 'x')), overwrite).find("File name too long"),
+                  std::string::npos);
     }
     EXPECT_EQ(read_file(path("target")), "old");
     EXPECT_TRUE(fs::is_symlink(path("link")));
@@ -97,7 +100,8 @@ TEST_F(OutputFileTest, ADeviceStaysADevice)
     EXPECT_EQ(refusal("/dev/null", Overwrite::yes), "");
     EXPECT_TRUE(fs::is_character_file("/dev/null"));
     EXPECT_THROW(write_output("/dev/full", "new", Overwrite::no), Error);
-    // As root a node of one's own: the same as /dev/null, and in a folder where a file could be put over it.
+    // As root a node of one's own: the same as /dev/null, and in a folder where a file could be put
+    // over it.
     if (mknod(path("null").c_str(), S_IFCHR | 0600, makedev(1, 3)) != 0)
         GTEST_SKIP() << "no device can be made here";
     EXPECT_EQ(refusal(path("null"), Overwrite::yes), "");

@@ -9,11 +9,12 @@ namespace {
 
 Spec spec_of(const std::string &text)
 {
-    return parse_spec(text + "[workload]\nkind = \"script\"\ntext = \"true\"\n", "s.toml", "/nonexistent",
-                      FilesFrom::spec_directory);
+    return parse_spec(text + "[workload]\nkind = \"script\"\ntext = \"true\"\n", "s.toml",
+                      "/nonexistent", FilesFrom::spec_directory);
 }
 
-const std::vector<agent::PmDevice> kDevices = {{.name = "pmem0", .size_bytes = 64 << 20, .dax = true}};
+const std::vector<agent::PmDevice> kDevices = {
+    {.name = "pmem0", .size_bytes = 64 << 20, .dax = true}};
 
 // A word a step.
 std::string steps(const agent::Job &job)
@@ -34,11 +35,12 @@ TEST(Jobs, WithoutAFileSystemNothingIsFormattedOrMounted)
 
 TEST(Jobs, SetUpMountsOnlyForAScript)
 {
-    const std::string plain = steps(setup_job(spec_of("[file_system]\ntype = \"ext4\"\n"), kDevices));
+    const std::string plain =
+        steps(setup_job(spec_of("[file_system]\ntype = \"ext4\"\n"), kDevices));
     EXPECT_NE(plain.find("mkfs"), std::string::npos) << plain;
     EXPECT_EQ(plain.find("mount"), std::string::npos) << plain;
-    const std::string with_script =
-        steps(setup_job(spec_of("[file_system]\ntype = \"ext4\"\n[setup]\nscript = \"touch a\"\n"), kDevices));
+    const std::string with_script = steps(setup_job(
+        spec_of("[file_system]\ntype = \"ext4\"\n[setup]\nscript = \"touch a\"\n"), kDevices));
     EXPECT_NE(with_script.find("mount"), std::string::npos) << with_script;
     EXPECT_LT(with_script.find("mkfs"), with_script.find("mount"));
 }

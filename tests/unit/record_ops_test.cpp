@@ -157,7 +157,8 @@ CommandResult execute(const OpsProgram &program, const fs::path &directory)
     int status = 0;
     waitpid(pid, &status, 0);
     CommandResult result;
-    result.end = {WIFSIGNALED(status), WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status)};
+    result.end = {WIFSIGNALED(status),
+                  WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status)};
     result.errors = read_file(errors);
     fs::remove(errors);
     return result;
@@ -190,20 +191,21 @@ TEST(Ops, WritesHaveBytesOfTheirOwn)
 TEST(OpsExecutor, DoesThem)
 {
     const TemporaryDirectory directory("/tmp", "fp-ops-");
-    const CommandResult result = execute(ops("mkdir d 0700\n"
-                                             "open a d/x rdwr|creat 0640\n"
-                                             "write a \"hello\"\n"
-                                             "pwrite a 8 3:1\n"
-                                             "fsync a\n"
-                                             "open b y rdwr|creat|trunc\n"
-                                             "ftruncate b 8192\n"
-                                             "parallel\nthread\npwrite a 20 \"A\"\nthread\npwrite b 4096 \"B\"\nend\n"
-                                             "map m b 0 8192\nstore m 100 \"mapped\"\nflush m 100 6\nfence\n"
-                                             "msync m 4000 200\nunmap m\n"
-                                             "rename d/x d/z\nlink d/z w\nsymlink d/z s\n"
-                                             "try unlink nothing\nclose a\nclose b\n"
-                                             "truncate w 21\nchmod w 0600\nrmdir e\nmkdir never\n"),
-                                         directory.path());
+    const CommandResult result =
+        execute(ops("mkdir d 0700\n"
+                    "open a d/x rdwr|creat 0640\n"
+                    "write a \"hello\"\n"
+                    "pwrite a 8 3:1\n"
+                    "fsync a\n"
+                    "open b y rdwr|creat|trunc\n"
+                    "ftruncate b 8192\n"
+                    "parallel\nthread\npwrite a 20 \"A\"\nthread\npwrite b 4096 \"B\"\nend\n"
+                    "map m b 0 8192\nstore m 100 \"mapped\"\nflush m 100 6\nfence\n"
+                    "msync m 4000 200\nunmap m\n"
+                    "rename d/x d/z\nlink d/z w\nsymlink d/z s\n"
+                    "try unlink nothing\nclose a\nclose b\n"
+                    "truncate w 21\nchmod w 0600\nrmdir e\nmkdir never\n"),
+                directory.path());
     EXPECT_EQ(result.end.code, 1);
     EXPECT_EQ(result.errors, "line 28: rmdir e: No such file or directory\n");
     std::string expected = std::string("hello\0\0\0", 8);
@@ -238,9 +240,10 @@ TEST(OpsExecutor, SurvivesWhatTheParserWouldNotMake)
     EXPECT_FALSE(agent::is_sound(program));
 }
 
-constexpr const char *kAce = "# define\nA B A/foo B/bar\n\n# declare\nint fd_Afoo\n\n# setup\nmkdir A 0777\n\n# run\n"
-                             "mkdir B 0777\nmark\nopen Afoo O_RDWR|O_CREAT 0777\nwrite Afoo 0 4096\nnone\n"
-                             "fsync Afoo\nclose Afoo\nrename Afoo Bbar\nmmapwrite Bbar 0 4096\nsync\ncheckpoint 1\n";
+constexpr const char *kAce =
+    "# define\nA B A/foo B/bar\n\n# declare\nint fd_Afoo\n\n# setup\nmkdir A 0777\n\n# run\n"
+    "mkdir B 0777\nmark\nopen Afoo O_RDWR|O_CREAT 0777\nwrite Afoo 0 4096\nnone\n"
+    "fsync Afoo\nclose Afoo\nrename Afoo Bbar\nmmapwrite Bbar 0 4096\nsync\ncheckpoint 1\n";
 
 TEST(JLang, IsReadAsOperations)
 {
@@ -284,8 +287,8 @@ TEST(JLang, WhatIsSetUpIsNotTheTest)
               "w.j:6:1: there is a 'mark' above");
 }
 
-// Descriptors from before the mark are used after it, and what an operation does for itself that may
-// change the tree is an operation.
+// Descriptors from before the mark are used after it, and what an operation does for itself that
+// may change the tree is an operation.
 TEST(JLang, StepsThatChangeTheTreeAreOperations)
 {
     const OpsProgram program = j_lang("# define\nfoo bar\n# run\nopen foo O_RDWR|O_CREAT 0777\n"
@@ -293,11 +296,13 @@ TEST(JLang, StepsThatChangeTheTreeAreOperations)
     std::vector<std::string> marked;
     for (const Op &op : first_thread(program))
         if (op.marked)
-            marked.push_back(fmt::format("{} {} {}", op.number, static_cast<int>(op.kind), op.text));
-    EXPECT_EQ(marked, (std::vector<std::string>{
-                          fmt::format("1 {} write foo 0 4096", static_cast<int>(OpKind::pwrite)),
-                          fmt::format("2 {} write bar 0 8 (open)", static_cast<int>(OpKind::open)),
-                          fmt::format("3 {} write bar 0 8 (write)", static_cast<int>(OpKind::pwrite))}));
+            marked.push_back(
+                fmt::format("{} {} {}", op.number, static_cast<int>(op.kind), op.text));
+    EXPECT_EQ(marked,
+              (std::vector<std::string>{
+                  fmt::format("1 {} write foo 0 4096", static_cast<int>(OpKind::pwrite)),
+                  fmt::format("2 {} write bar 0 8 (open)", static_cast<int>(OpKind::open)),
+                  fmt::format("3 {} write bar 0 8 (write)", static_cast<int>(OpKind::pwrite))}));
     const TemporaryDirectory directory("/tmp", "fp-ops-");
     EXPECT_EQ(execute(program, directory.path()).errors, "");
 }
@@ -339,7 +344,8 @@ TEST(JLang, NamesLineAndColumn)
         {"# define\n/etc/x\n# run\n", "w.j:2:1: '/etc/x' is not a relative path"},
         {"# define\nA/../../x\n# run\n", "w.j:2:1: 'A/../../x' is not a relative path"},
         {"# define\nA/B AB\n# run\n", "w.j:2:5: AB and A/B are the same without their slashes"},
-        {"# define\nA\n# run\nmkdir C 0777\n", "w.j:4:7: the path 'C' is not among those of '# define'"},
+        {"# define\nA\n# run\nmkdir C 0777\n",
+         "w.j:4:7: the path 'C' is not among those of '# define'"},
         {"# define\nA\n# run\nwrite A 0\n", "w.j:4:10: 'write' wants more words"},
         {"# define\nA\n# run\ndance A\n", "w.j:4:1: there is no operation 'dance' in j-lang"},
         {"# define\nA\n# run\nclose A\n", "w.j:4:7: 'A' is not open here"},

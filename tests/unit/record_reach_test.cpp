@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What a recording says about a workload that did not reach PM: a mount without DAX, flushes of other memory.
+// What a recording says about a workload that did not reach PM: a mount without DAX, flushes of
+// other memory.
 #include <gtest/gtest.h>
 
 #include "base/files.h"
@@ -51,12 +52,14 @@ TEST_F(ReachTest, StoresOfTheMountAreNotTheWorkloads)
     const Reach something = reach(std::string(kProgram) + "store pmem0+64 8 = 1 @persist\n");
     EXPECT_EQ(something.stores, 1u);
     EXPECT_TRUE(something.reached());
-    EXPECT_TRUE(reach("store pmem0 8 = 1\n").reached()) << "made by others, who do not say where it begins";
+    EXPECT_TRUE(reach("store pmem0 8 = 1\n").reached())
+        << "made by others, who do not say where it begins";
 }
 
 TEST_F(ReachTest, FlushesOfOtherMemoryAreTold)
 {
-    const Reach lost = reach(std::string(kProgram) + "fence sfence @persist\nvolatile_flushes 12 @persist\n");
+    const Reach lost =
+        reach(std::string(kProgram) + "fence sfence @persist\nvolatile_flushes 12 @persist\n");
     EXPECT_EQ(lost.volatile_flushes, 12u);
     EXPECT_EQ(lost.volatile_module, "/bin/prog");
     const std::string words = said(reach_counters(lost, {}, ""));
@@ -64,8 +67,9 @@ TEST_F(ReachTest, FlushesOfOtherMemoryAreTold)
     EXPECT_NE(words.find("most of it in /bin/prog"), std::string::npos) << words;
     EXPECT_NE(words.find("nothing_reached_pm: "), std::string::npos) << words;
     EXPECT_NE(words.find("/dev/pmem0"), std::string::npos) << "there is no file system: " << words;
-    const Reach both = reach(std::string(kProgram) + "store pmem0 8 = 1 @persist\nflush clwb pmem0 @persist\n"
-                                                     "volatile_flushes 12 @persist\n");
+    const Reach both =
+        reach(std::string(kProgram) + "store pmem0 8 = 1 @persist\nflush clwb pmem0 @persist\n"
+                                      "volatile_flushes 12 @persist\n");
     EXPECT_EQ(said(reach_counters(both, {}, "")), "") << "it knows where PM is";
 }
 
@@ -73,14 +77,18 @@ TEST_F(ReachTest, AMountWithoutDaxIsTold)
 {
     const Reach nothing = reach(std::string(kProgram));
     const std::string words = said(reach_counters(nothing, mounted("ext4", "noatime"), ""));
-    EXPECT_NE(words.find("ext4 is mounted with 'noatime' and not with dax"), std::string::npos) << words;
+    EXPECT_NE(words.find("ext4 is mounted with 'noatime' and not with dax"), std::string::npos)
+        << words;
     EXPECT_NE(words.find("add dax to file_system.mount_options"), std::string::npos) << words;
     const Reach something = reach(std::string(kProgram) + "store pmem0+64 8 = 1 @persist\n");
     EXPECT_EQ(said(reach_counters(something, mounted("ext4", "noatime,dax"), "")), "");
     EXPECT_EQ(said(reach_counters(something, mounted("xfs", "dax=always"), "")), "");
-    EXPECT_EQ(said(reach_counters(something, mounted("NOVA", ""), "")), "") << "it has no page cache";
-    EXPECT_NE(said(reach_counters(something, mounted("xfs", "dax"), "XFS (pmem0): DAX unsupported by block device. Turning off DAX.")),
-              "");
+    EXPECT_EQ(said(reach_counters(something, mounted("NOVA", ""), "")), "")
+        << "it has no page cache";
+    EXPECT_NE(
+        said(reach_counters(something, mounted("xfs", "dax"),
+                            "XFS (pmem0): DAX unsupported by block device. Turning off DAX.")),
+        "");
     EXPECT_NE(said(reach_counters(something, mounted("ext4", "dax=inode"), "")), "");
 }
 

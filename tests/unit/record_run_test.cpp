@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Run directories without a machine: who may replace one, what verify says of complete, incomplete and
-// unfinished traces, and that what is kept can be read again.
+// Run directories without a machine: who may replace one, what verify says of complete, incomplete
+// and unfinished traces, and that what is kept can be read again.
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -34,7 +34,8 @@ protected:
     fs::path run() const { return directory_.path() / "run"; }
     RunFiles files() const { return {run()}; }
 
-    // A trace of one store of 0x2a at offset 100 and of some markers; PM at the end has `final_byte` there.
+    // A trace of one store of 0x2a at offset 100 and of some markers; PM at the end has
+    // `final_byte` there.
     void make_trace(std::uint8_t final_byte, bool finished = true, unsigned markers = 0)
     {
         make_directories(run());
@@ -104,8 +105,9 @@ TEST_F(RunTest, AMissedStoreIsNamedWithItsLine)
     EXPECT_FALSE(report.good());
     EXPECT_EQ(report.differing_lines, 1u);
     ASSERT_EQ(report.differences.size(), 1u);
-    EXPECT_EQ(report.differences[0], "line 0x100000040 (region 1, offset 0x40): from byte 36 on the trace says 2a, "
-                                     "PM has 2b; last written by event 0");
+    EXPECT_EQ(report.differences[0],
+              "line 0x100000040 (region 1, offset 0x40): from byte 36 on the trace says 2a, "
+              "PM has 2b; last written by event 0");
 }
 
 TEST_F(RunTest, AnUnfinishedTraceIsNotCalledComplete)
@@ -140,19 +142,22 @@ TEST_F(RunTest, DamageToAnyTableIsFound)
     {
         trace::Database database(files().trace(), SQLITE_OPEN_READONLY);
         page_size = static_cast<std::size_t>(database.integer("PRAGMA page_size"));
-        trace::Statement row(database.get(), "SELECT name, rootpage FROM sqlite_schema WHERE rootpage > 1");
+        trace::Statement row(database.get(),
+                             "SELECT name, rootpage FROM sqlite_schema WHERE rootpage > 1");
         while (row.step())
             pages.emplace(row.text(0), row.number(1));
     }
-    for (const char *table : {"marker", "marker_pair", "site", "site_count", "symbol", "stack", "stack_frame"})
+    for (const char *table :
+         {"marker", "marker_pair", "site", "site_count", "symbol", "stack", "stack_frame"})
         EXPECT_TRUE(pages.contains(table)) << table;
     for (const auto &[table, page] : pages) {
         std::string bad = good;
         std::mt19937 random(static_cast<unsigned>(page));
-        std::generate_n(bad.begin() + static_cast<std::ptrdiff_t>((page - 1) * page_size), page_size,
-                        [&] { return static_cast<char>(random()); });
+        std::generate_n(bad.begin() + static_cast<std::ptrdiff_t>((page - 1) * page_size),
+                        page_size, [&] { return static_cast<char>(random()); });
         write_file(files().trace(), bad);
-        EXPECT_NE(complaint(files()).find(files().trace().string() + " is truncated or damaged: SQLite says "),
+        EXPECT_NE(complaint(files()).find(files().trace().string() +
+                                          " is truncated or damaged: SQLite says "),
                   std::string::npos)
             << table << ": " << complaint(files());
     }
@@ -205,7 +210,8 @@ TEST_F(RunTest, APermissionThatIsMissingIsNamed)
             open_run(path);
             ADD_FAILURE() << "could be looked at";
         } catch (const Error &error) {
-            EXPECT_EQ(error.what(), fmt::format("cannot look at {}: Permission denied", path.string()));
+            EXPECT_EQ(error.what(),
+                      fmt::format("cannot look at {}: Permission denied", path.string()));
             EXPECT_EQ(error.exit_code(), 4);
         }
     }
@@ -257,25 +263,29 @@ TEST_F(RunTest, WhatOthersPutIntoARunStays)
     write_file(outside / "summary.json", "x");
     fs::create_symlink(outside, files().findings() / "0123456789ad");
     EXPECT_EQ(refusal(Replace::any), "accepted");
-    for (const fs::path &gone : {finding / "summary.json", finding / "image.delta", files().findings() / "0123456789ac",
-                                 files().legal_states(), files().results(), files().trace()})
+    for (const fs::path &gone :
+         {finding / "summary.json", finding / "image.delta", files().findings() / "0123456789ac",
+          files().legal_states(), files().results(), files().trace()})
         EXPECT_FALSE(fs::exists(gone)) << gone;
-    for (const fs::path &kept : {finding / "my thoughts.txt", files().findings() / "old", files().findings() / "todo",
-                                 outside / "summary.json", files().findings() / "0123456789ad"})
+    for (const fs::path &kept :
+         {finding / "my thoughts.txt", files().findings() / "old", files().findings() / "todo",
+          outside / "summary.json", files().findings() / "0123456789ad"})
         EXPECT_TRUE(fs::exists(kept)) << kept;
 }
 
 TEST_F(RunTest, AnIdOfAFindingIsTwelveDigits)
 {
     EXPECT_TRUE(is_finding_id("0123456789ab"));
-    for (const char *bad : {"", "0123456789a", "0123456789abc", "0123456789aB", "../../../etc", "0123456/89ab", "..........."})
+    for (const char *bad : {"", "0123456789a", "0123456789abc", "0123456789aB", "../../../etc",
+                            "0123456/89ab", "..........."})
         EXPECT_FALSE(is_finding_id(bad)) << bad;
 }
 
 TEST_F(RunTest, OneRecorderAtATime)
 {
     const NewRun first(run(), Replace::unfinished_only);
-    EXPECT_NE(refusal(Replace::any).find("is being recorded or tested by another process"), std::string::npos);
+    EXPECT_NE(refusal(Replace::any).find("is being recorded or tested by another process"),
+              std::string::npos);
     EXPECT_TRUE(is_being_recorded(files()));
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Scripts cut into their top-level commands; a real shell says whether the marked script still is one.
+// Scripts cut into their top-level commands; a real shell says whether the marked script still is
+// one.
 #include "replayer/record/script.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +27,8 @@ TEST(Script, IsCutAtItsTopLevel)
 {
     EXPECT_EQ(commands("a\n\n# no\n  b x # c\n"), (Texts{"a", "b x # c"}));
     EXPECT_EQ(commands("a; b && c"), (Texts{"a; b && c"}));
-    EXPECT_EQ(commands("a |\nb\nc &&\n  d\ne ||\n\nf\n"), (Texts{"a |\nb", "c &&\n  d", "e ||\n\nf"}));
+    EXPECT_EQ(commands("a |\nb\nc &&\n  d\ne ||\n\nf\n"),
+              (Texts{"a |\nb", "c &&\n  d", "e ||\n\nf"}));
     EXPECT_EQ(commands("a \\\n b\nc"), (Texts{"a \\\n b", "c"}));
     EXPECT_EQ(commands("echo 'x\ny' \"z\n`q`\"\nb"), (Texts{"echo 'x\ny' \"z\n`q`\"", "b"}));
     EXPECT_EQ(commands("if a\nthen b\nfi\nc"), (Texts{"if a\nthen b\nfi", "c"}));
@@ -41,9 +43,11 @@ TEST(Script, IsCutAtItsTopLevel)
     EXPECT_EQ(commands("( a\nb )\nc"), (Texts{"( a\nb )", "c"}));
     EXPECT_EQ(commands("(a; (b))\nc"), (Texts{"(a; (b))", "c"}));
     EXPECT_EQ(commands("cat <<E\nif\n)\nE\nb"), (Texts{"cat <<E\nif\n)\nE", "b"}));
-    EXPECT_EQ(commands("cat <<-'E F' >x\n\tq\n\tE F\nb"), (Texts{"cat <<-'E F' >x\n\tq\n\tE F", "b"}));
+    EXPECT_EQ(commands("cat <<-'E F' >x\n\tq\n\tE F\nb"),
+              (Texts{"cat <<-'E F' >x\n\tq\n\tE F", "b"}));
     EXPECT_EQ(commands("x=$(a\nb)\nc"), (Texts{"x=$(a\nb)", "c"}));
-    EXPECT_EQ(commands("x=$((1 + (2)))\nc ${x#'}'}\nd"), (Texts{"x=$((1 + (2)))", "c ${x#'}'}", "d"}));
+    EXPECT_EQ(commands("x=$((1 + (2)))\nc ${x#'}'}\nd"),
+              (Texts{"x=$((1 + (2)))", "c ${x#'}'}", "d"}));
     EXPECT_EQ(commands("echo if for done }\nb"), (Texts{"echo if for done }", "b"}));
     EXPECT_EQ(commands("echo a#b # c\nd"), (Texts{"echo a#b # c", "d"}));
     EXPECT_EQ(commands("a \f\v b\nc"), (Texts{"a \f\v b", "c"}));
@@ -105,7 +109,8 @@ TEST(Script, RunsMarkedAsItRunsPlain)
         ASSERT_NE(at, std::string::npos);
         marked.replace(at, from.size(), to);
     };
-    replace(std::string(">") + agent::kMarkPipe + ";", ">>" + (directory.path() / "marks").string() + ";");
+    replace(std::string(">") + agent::kMarkPipe + ";",
+            ">>" + (directory.path() / "marks").string() + ";");
     write_file(directory.path() / "answer", "\n");
     replace(agent::kMarkedPipe, (directory.path() / "answer").string());
     write_file(directory.path() / "plain", plain);
@@ -116,13 +121,15 @@ TEST(Script, RunsMarkedAsItRunsPlain)
     EXPECT_EQ(actual.output, expected.output) << actual.errors;
     EXPECT_EQ(actual.errors, "");
     EXPECT_EQ(read_file(directory.path() / "marks"),
-              "b 1\ne 1 0\nb 2\ne 2 0\nb 3\ne 3 0\nb 4\ne 4 3\nb 5\ne 5 0\nb 6\ne 6 0\nb 7\ne 7 0\nb 8\ne 8 0\nb 9\ne 9 0\n");
+              "b 1\ne 1 0\nb 2\ne 2 0\nb 3\ne 3 0\nb 4\ne 4 3\nb 5\ne 5 0\nb 6\ne 6 0\nb 7\ne 7 "
+              "0\nb 8\ne 8 0\nb 9\ne 9 0\n");
 }
 
 TEST(Script, SetEStillEndsIt)
 {
     const TemporaryDirectory directory("/tmp", "fp-script-");
-    std::string marked = marked_script(split_script({"set -e\n! true\necho here\nfalse\necho not\n", "s", 1}));
+    std::string marked =
+        marked_script(split_script({"set -e\n! true\necho here\nfalse\necho not\n", "s", 1}));
     for (const char *pipe : {agent::kMarkPipe, agent::kMarkedPipe})
         marked.replace(marked.find(pipe), std::string(pipe).size(), "/dev/null");
     write_file(directory.path() / "marked", marked);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Specs: every field is read, every mistake is named with its place, and the reference has them all.
+// Specs: every field is read, every mistake is named with its place, and the reference has them
+// all.
 #include "replayer/record/spec.h"
 #include "replayer/record/spec_examples.h"
 
@@ -101,7 +102,8 @@ incidental = ["none", "my_barrier"]
 )");
     EXPECT_EQ(spec.test.incidental, (std::vector<std::string>{"none", "my_barrier"}));
     EXPECT_EQ(spec.guest.kernel, fs::canonical(directory_.path() / "specs/work.sh"));
-    EXPECT_EQ(spec.guest.module_files.at(0), fs::canonical(directory_.path() / "specs/sub/prog").string() + ":a=1");
+    EXPECT_EQ(spec.guest.module_files.at(0),
+              fs::canonical(directory_.path() / "specs/sub/prog").string() + ":a=1");
     EXPECT_EQ(spec.guest.initrd_extra.size(), 1u);
     EXPECT_EQ(spec.guest.kernel_arguments, "quiet");
     EXPECT_EQ(spec.guest.ram, 256u << 20);
@@ -136,37 +138,55 @@ TEST_F(SpecTest, NamesTheMistakeAndItsPlace)
         {"[workload\n", "x.toml:1:10: "},
         {"", "x.toml:1:1: the table [workload] is missing"},
         {std::string("[[\0\0(e\n", 7), "x.toml:1:3: a control character (0x00)"},
-        {"# \xc3\xa9\n[guest]\nimage = \"\xc3\xa9\\\"\" \xc3\xa9\n", "x.toml:3:16: only strings and comments"},
+        {"# \xc3\xa9\n[guest]\nimage = \"\xc3\xa9\\\"\" \xc3\xa9\n",
+         "x.toml:3:16: only strings and comments"},
         {"[[@x]] = 1\n", "x.toml: this is not TOML"},
         {"[guest]\nimage = \"a\x1b\"\n", "x.toml:2:11: a control character (0x1b)"},
         {kWorkload + "[gest]\n", "x.toml:4:2: there is no field 'gest'; a spec has guest, pm,"},
-        {kWorkload + "[guest]\ncpu = 1\n", "x.toml:5:1: there is no field 'guest.cpu'; guest has image,"},
-        {kWorkload + "[guest]\ncpus = 9\n", "x.toml:5:8: guest.cpus must be a whole number from 1 to 8"},
-        {kWorkload + "[guest]\ncpus = \"1\"\n", "x.toml:5:8: guest.cpus must be a whole number from 1 to 8"},
+        {kWorkload + "[guest]\ncpu = 1\n",
+         "x.toml:5:1: there is no field 'guest.cpu'; guest has image,"},
+        {kWorkload + "[guest]\ncpus = 9\n",
+         "x.toml:5:8: guest.cpus must be a whole number from 1 to 8"},
+        {kWorkload + "[guest]\ncpus = \"1\"\n",
+         "x.toml:5:8: guest.cpus must be a whole number from 1 to 8"},
         {kWorkload + "[guest]\nram = \"1\"\n", "x.toml:5:7: guest RAM must be 128M to 2G"},
         {kWorkload + "[guest]\nram = \"lots\"\n", "x.toml:5:7: 'lots' is not a size"},
-        {kWorkload + "[guest]\nimage = \"a\"\nkernel = \"work.sh\"\n", "x.toml:5:9: a spec has an image, or"},
+        {kWorkload + "[guest]\nimage = \"a\"\nkernel = \"work.sh\"\n",
+         "x.toml:5:9: a spec has an image, or"},
         {kWorkload + "[pm]\nsize = \"1M\"\n", "x.toml:5:8: a PM device is 16M to 1G large, not 1M"},
-        {kWorkload + "[pm]\nattach = \"usb\"\n", "x.toml:5:10: PM is attached as 'nvdimm' or 'e820', not 'usb'"},
+        {kWorkload + "[pm]\nattach = \"usb\"\n",
+         "x.toml:5:10: PM is attached as 'nvdimm' or 'e820', not 'usb'"},
         {kWorkload + "pm = 3\n", "x.toml:4:1: there is no field 'workload.pm'"},
         {"pm = 3\n" + kWorkload, "x.toml:1:6: pm is a table: write [pm] or [[pm]]"},
         {kWorkload + "[file_system]\n", "x.toml:4:1: file_system.type is needed"},
-        {kWorkload + "[file_system]\ntype = \"ext4\"\ndevice = 1\n", "x.toml:6:10: file_system.device must be a whole number from 0 to 0"},
-        {kWorkload + "[file_system]\ntype = \"ext4\"\nmount_point = \"mnt\"\n", "x.toml:6:15: mount_point is an absolute path in the guest"},
+        {kWorkload + "[file_system]\ntype = \"ext4\"\ndevice = 1\n",
+         "x.toml:6:10: file_system.device must be a whole number from 0 to 0"},
+        {kWorkload + "[file_system]\ntype = \"ext4\"\nmount_point = \"mnt\"\n",
+         "x.toml:6:15: mount_point is an absolute path in the guest"},
         {kWorkload + "[setup]\n", "x.toml:4:1: setup has a script or a file with one"},
         {"[workload]\nkind = \"dance\"\n", "x.toml:2:8: workload.kind is \"script\", \"program\""},
-        {"[workload]\nkind = \"script\"\n", "x.toml:1:1: a workload of this kind has a text or a file"},
+        {"[workload]\nkind = \"script\"\n",
+         "x.toml:1:1: a workload of this kind has a text or a file"},
         {"[workload]\nkind = \"program\"\n", "x.toml:1:1: workload.command is needed"},
-        {"[workload]\nkind = \"program\"\ncommand = [1]\n", "x.toml:3:12: workload.command must be a list of strings such as ["},
-        {"[workload]\nkind = \"program\"\ncommand = [\"a\"]\ntext = \"\"\n", "x.toml:4:8: a program has a command, and no text"},
-        {kWorkload + "command = [\"x\"]\n", "x.toml:4:11: only a workload of kind \"program\" has a command"},
-        {kWorkload + "environment = { A = 1 }\n", "x.toml:4:21: workload.environment must be a table of strings such as { NAME"},
-        {kWorkload + "system_calls = 1\n", "x.toml:4:16: workload.system_calls must be true or false"},
+        {"[workload]\nkind = \"program\"\ncommand = [1]\n",
+         "x.toml:3:12: workload.command must be a list of strings such as ["},
+        {"[workload]\nkind = \"program\"\ncommand = [\"a\"]\ntext = \"\"\n",
+         "x.toml:4:8: a program has a command, and no text"},
+        {kWorkload + "command = [\"x\"]\n",
+         "x.toml:4:11: only a workload of kind \"program\" has a command"},
+        {kWorkload + "environment = { A = 1 }\n",
+         "x.toml:4:21: workload.environment must be a table of strings such as { NAME"},
+        {kWorkload + "system_calls = 1\n",
+         "x.toml:4:16: workload.system_calls must be true or false"},
         {kWorkload + "unmount = true\n", "x.toml:4:11: there is no [file_system] to unmount"},
-        {kWorkload + "time_limit = 0\n", "x.toml:4:14: workload.time_limit must be a whole number from 1 to 86400"},
-        {kWorkload + "[model]\nincidental = \"x\"\n", "x.toml:5:14: model.incidental must be a list of strings such as ["},
-        {kWorkload + "[model]\nincidental = [\"a b\"]\n", "x.toml:5:14: model.incidental has 'a b', which is no function's name"},
-        {kWorkload + "[copy]\nfrom = \"work.sh\"\n", "x.toml:4:1: copy has 'from', a file of the host"},
+        {kWorkload + "time_limit = 0\n",
+         "x.toml:4:14: workload.time_limit must be a whole number from 1 to 86400"},
+        {kWorkload + "[model]\nincidental = \"x\"\n",
+         "x.toml:5:14: model.incidental must be a list of strings such as ["},
+        {kWorkload + "[model]\nincidental = [\"a b\"]\n",
+         "x.toml:5:14: model.incidental has 'a b', which is no function's name"},
+        {kWorkload + "[copy]\nfrom = \"work.sh\"\n",
+         "x.toml:4:1: copy has 'from', a file of the host"},
         {kWorkload + "[copy]\nfrom = \"nothing\"\nto = \"/x\"\n", "No such file or directory"},
     };
     for (const auto &row : rows) {
@@ -186,7 +206,8 @@ TEST_F(SpecTest, ATypeErrorShowsWhatIsWanted)
             continue;
         const std::string example(example_of(field));
         ASSERT_FALSE(example.empty()) << field;
-        const bool scalar = example.front() != '"' && example.front() != '[' && example.front() != '{';
+        const bool scalar =
+            example.front() != '"' && example.front() != '[' && example.front() != '{';
         const std::string line = name + " = " + (scalar ? "\"x\"" : "3") + "\n";
         std::string text = kWorkload;
         if (table != "workload")
@@ -209,15 +230,18 @@ TEST_F(SpecTest, ATypeErrorShowsWhatIsWanted)
             EXPECT_TRUE(message.ends_with(" such as " + example)) << message;
         }
     }
-    EXPECT_NE(refusal(kWorkload + "[pm]\nsize = 128\n").find("pm.size must be a string such as \"128M\""),
-              std::string::npos);
+    EXPECT_NE(
+        refusal(kWorkload + "[pm]\nsize = 128\n").find("pm.size must be a string such as \"128M\""),
+        std::string::npos);
 }
 
 TEST_F(SpecTest, FilesStayBelowTheSpec)
 {
-    for (const std::string &path : {std::string("../secret"), std::string("link"), (directory_.path() / "secret").string()}) {
+    for (const std::string &path :
+         {std::string("../secret"), std::string("link"), (directory_.path() / "secret").string()}) {
         const std::string text = kWorkload + "[copy]\nfrom = \"" + path + "\"\nto = \"/x\"\n";
-        EXPECT_NE(refusal(text).find("is not below the spec's directory"), std::string::npos) << path;
+        EXPECT_NE(refusal(text).find("is not below the spec's directory"), std::string::npos)
+            << path;
         EXPECT_EQ(refusal(text, FilesFrom::anywhere), "accepted") << path;
     }
     EXPECT_EQ(refusal(kWorkload + "[copy]\nfrom = \"sub/../work.sh\"\nto = \"/x\"\n"), "accepted");
@@ -225,9 +249,14 @@ TEST_F(SpecTest, FilesStayBelowTheSpec)
 
 TEST_F(SpecTest, AWorkloadKnowsItsLine)
 {
-    EXPECT_EQ(parse("[workload]\nkind = \"script\"\ntext = \"\"\"\na\nb\n\"\"\"\n").workload.source.first_line, 4u);
-    EXPECT_EQ(parse("[workload]\nkind = \"script\"\ntext = \"\"\"a\nb\n\"\"\"\n").workload.source.first_line, 3u);
-    const SourceText source = parse("[workload]\nkind = \"script\"\nfile = \"work.sh\"\n").workload.source;
+    EXPECT_EQ(parse("[workload]\nkind = \"script\"\ntext = \"\"\"\na\nb\n\"\"\"\n")
+                  .workload.source.first_line,
+              4u);
+    EXPECT_EQ(parse("[workload]\nkind = \"script\"\ntext = \"\"\"a\nb\n\"\"\"\n")
+                  .workload.source.first_line,
+              3u);
+    const SourceText source =
+        parse("[workload]\nkind = \"script\"\nfile = \"work.sh\"\n").workload.source;
     EXPECT_EQ(source.name, "work.sh");
     EXPECT_EQ(source.text, "true\n");
 }

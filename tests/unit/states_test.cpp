@@ -439,9 +439,8 @@ TEST_F(States, SectorsDoNotTear)
         text += "store pmem0+" + std::to_string(8192 + line * 64) +
                 " 8 = 1 @memcpy_flushcache+8 ^pmem_copy_from_iter<dax_iomap_rw\n";
     const trace::TraceReader reader = made(text);
-    EXPECT_EQ(ids(reader, "torn"),
-              (List{"aea-128-n+1.1", "aea-128-n+1.2", "aea-128-n+1.3", "aea-128-a+1.1",
-                    "aea-128-a+1.2", "aea-128-a+1.3"}));
+    EXPECT_EQ(ids(reader, "torn"), (List{"aea-128-n+1.1", "aea-128-n+1.2", "aea-128-n+1.3",
+                                         "aea-128-a+1.1", "aea-128-a+1.2", "aea-128-a+1.3"}));
     EXPECT_EQ(ids(reader, "subsets:1").size(), 2u * (1 + 1 + 4));
     for (const auto &[id, levels] :
          walk(reader, {.strategies = parse_strategies("random:200")}).levels)

@@ -191,9 +191,10 @@ TEST_F(ResultsTest, WhatIsWrongWithTheFileIsNotSaidOfATrace)
     std::filesystem::remove(path());
     open().commit();
     trace::Database(path(), SQLITE_OPEN_READWRITE).execute("DROP TABLE origin");
-    EXPECT_EQ(refusal(), path().string() +
-                             " is damaged: its tables are not those of results; --restart forgets it and "
-                             "tests anew");
+    EXPECT_EQ(refusal(),
+              path().string() +
+                  " is damaged: its tables are not those of results; --restart forgets it and "
+                  "tests anew");
     std::filesystem::remove(path());
     open().commit();
     trace::Database(path(), SQLITE_OPEN_READWRITE)
@@ -216,8 +217,10 @@ TEST_F(ResultsTest, AnIdThatIsAPathIsRefused)
             ADD_FAILURE() << "'" << id << "' was taken";
         } catch (const Error &error) {
             EXPECT_EQ(error.kind(), ErrorKind::trace);
-            EXPECT_EQ(error.what(), path().string() + " is damaged: a finding has an id that fencepost does not give; "
-                                                      "--restart forgets it and tests anew");
+            EXPECT_EQ(error.what(),
+                      path().string() +
+                          " is damaged: a finding has an id that fencepost does not give; "
+                          "--restart forgets it and tests anew");
         }
         std::filesystem::remove(path());
     }
@@ -226,7 +229,8 @@ TEST_F(ResultsTest, AnIdThatIsAPathIsRefused)
 // Verdicts belong to what they come from.
 TEST_F(ResultsTest, AChangeOfWhatProducedTheVerdictsIsNamed)
 {
-    ResultsSubject subject = {"t", "mount", {{"guest 4 k", "the kernel k", "1"}, {"oracle o", "the oracle o", "2"}}};
+    ResultsSubject subject = {
+        "t", "mount", {{"guest 4 k", "the kernel k", "1"}, {"oracle o", "the oracle o", "2"}}};
     EXPECT_EQ(changed_since(path(), subject), "") << "there are no results";
     {
         Results results(path(), subject);
@@ -239,7 +243,9 @@ TEST_F(ResultsTest, AChangeOfWhatProducedTheVerdictsIsNamed)
     EXPECT_EQ(changed_since(path(), subject), "the kernel k");
     subject.producers = {{"guest 4 k", "the kernel k", "1"}};
     EXPECT_EQ(changed_since(path(), subject), "what judges") << "one is gone";
-    subject.producers = {{"guest 4 k", "the kernel k", "1"}, {"oracle o", "the oracle o", "2"}, {"test", "[test]", "4"}};
+    subject.producers = {{"guest 4 k", "the kernel k", "1"},
+                         {"oracle o", "the oracle o", "2"},
+                         {"test", "[test]", "4"}};
     EXPECT_EQ(changed_since(path(), subject), "[test]") << "one is new";
     subject.oracles = "usable";
     EXPECT_THROW(check_results(path(), subject), Error);

@@ -50,20 +50,22 @@ fence lock_rmw
 op_begin 7 "rename \"x\"" (1, head) in 0x5000
 syscall_exit 1 = -2
 )");
-    EXPECT_EQ(rows(reader,
-                   "SELECT kind||' '||subkind||' '||vcpu||' '||iif(address IS NULL,'-',printf('%x',address))||"
-                   "' '||coalesce(size,'-')||' '||iif(value IS NULL,'-',substr(hex(value),1,8))||' '||"
-                   "coalesce(site,'-')||' '||coalesce(stack,'-')||' '||atomic FROM event"),
-              "store plain 0 200000040 8 2A000000 1 - 0\n"
-              "nt_store movdir 3 100000000 64 11111111 - - 0\n"
-              "store plain 0 10000003e 4 61620000 - - 1\n"
-              "nt_store movnt 0 100000000 3 00FF7F - - 0\n"
-              "load plain 0 100000000 16 - - - 0\n"
-              "flush clwb 0 200000048 - - 2 2 0\n"
-              "flush wbinvd 0 - - - - - 0\n"
-              "fence lock_rmw 0 - - - - - 0\n"
-              "marker op_begin 0 - - - - - 0\n"
-              "marker syscall_exit 0 - - - - - 0\n");
+    EXPECT_EQ(
+        rows(reader,
+             "SELECT kind||' '||subkind||' '||vcpu||' '||iif(address IS "
+             "NULL,'-',printf('%x',address))||"
+             "' '||coalesce(size,'-')||' '||iif(value IS NULL,'-',substr(hex(value),1,8))||' '||"
+             "coalesce(site,'-')||' '||coalesce(stack,'-')||' '||atomic FROM event"),
+        "store plain 0 200000040 8 2A000000 1 - 0\n"
+        "nt_store movdir 3 100000000 64 11111111 - - 0\n"
+        "store plain 0 10000003e 4 61620000 - - 1\n"
+        "nt_store movnt 0 100000000 3 00FF7F - - 0\n"
+        "load plain 0 100000000 16 - - - 0\n"
+        "flush clwb 0 200000048 - - 2 2 0\n"
+        "flush wbinvd 0 - - - - - 0\n"
+        "fence lock_rmw 0 - - - - - 0\n"
+        "marker op_begin 0 - - - - - 0\n"
+        "marker syscall_exit 0 - - - - - 0\n");
     EXPECT_EQ(rows(reader,
                    "SELECT kind||' '||number||' '||result||' '||process||' '||arguments||text"
                    " FROM marker"),

@@ -28,7 +28,8 @@ TEST(AbsentFlushes, BecomeEventsWhenThePageAppears)
     AbsentFlushes flushes;
     flushes.remember(kProcess, kMapped + 0x40, flush_by(0));
     flushes.remember(kProcess, kMapped + 0x1040, flush_by(0)); // the next page
-    EXPECT_TRUE(flushes.appear(kOther, kMapped, kFrame).empty()) << "another process maps another thing there";
+    EXPECT_TRUE(flushes.appear(kOther, kMapped, kFrame).empty())
+        << "another process maps another thing there";
     const auto events = flushes.appear(kProcess, kMapped + 0x800, kFrame);
     ASSERT_EQ(events.size(), 1u);
     EXPECT_EQ(events[0].address, kFrame + 0x40);
@@ -93,7 +94,8 @@ TEST(AbsentFlushes, DoNotOutliveTheMapping)
 TEST(LateLines, KeepTheLastOfEveryByte)
 {
     LateLines late;
-    late.put(0x100000038, "abcdefghijklmnop", 16); // the last 8 bytes of one line, the first 8 of the next
+    late.put(0x100000038, "abcdefghijklmnop",
+             16); // the last 8 bytes of one line, the first 8 of the next
     late.put(0x10000003f, "Z", 1);
     ASSERT_EQ(late.lines().size(), 2u);
     const trace::LateLine &first = late.lines().begin()->second;

@@ -21,17 +21,19 @@ std::string class_of(const Instruction &what)
     if (what.marker)
         return "marker";
     if (what.flush)
-        return fmt::format("flush {}",
-                           trace::subkind_name(trace::EventKind::flush, static_cast<std::uint8_t>(*what.flush)));
+        return fmt::format("flush {}", trace::subkind_name(trace::EventKind::flush,
+                                                           static_cast<std::uint8_t>(*what.flush)));
     std::string text;
     if (what.nt_store)
         text = fmt::format("nt_store {}",
-                           trace::subkind_name(trace::EventKind::nt_store, static_cast<std::uint8_t>(*what.nt_store)));
+                           trace::subkind_name(trace::EventKind::nt_store,
+                                               static_cast<std::uint8_t>(*what.nt_store)));
     else if (what.writes_memory)
         text = "store";
     if (what.fence)
-        text += fmt::format("{}fence {}", text.empty() ? "" : " + ",
-                            trace::subkind_name(trace::EventKind::fence, static_cast<std::uint8_t>(*what.fence)));
+        text += fmt::format(
+            "{}fence {}", text.empty() ? "" : " + ",
+            trace::subkind_name(trace::EventKind::fence, static_cast<std::uint8_t>(*what.fence)));
     if (what.transfer != Transfer::none && text.empty())
         text = "transfer";
     return text.empty() ? "nothing" : text;
@@ -122,7 +124,8 @@ TEST(Decode, TellsWhatATraceRecords)
 {
     for (const Case &given : kCases) {
         const std::string text = disassemble(given.bytes, 0x1000);
-        EXPECT_TRUE(text.starts_with(std::string_view(given.text).substr(0, std::string_view(given.text).find(' '))))
+        EXPECT_TRUE(text.starts_with(
+            std::string_view(given.text).substr(0, std::string_view(given.text).find(' '))))
             << text << " for " << given.text;
         EXPECT_EQ(class_of(decode(given.bytes)), given.expected) << text;
     }
@@ -153,8 +156,9 @@ TEST(Decode, FindsTheOperandOfAFlush)
 
 TEST(Decode, KnowsWhatChangesTranslations)
 {
-    for (const Bytes &bytes : {Bytes{0x0f, 0x22, 0xd8}, Bytes{0x0f, 0x22, 0xc0}, Bytes{0x0f, 0x22, 0xe0},
-                               Bytes{0x0f, 0x01, 0x38}, Bytes{0x66, 0x0f, 0x38, 0x82, 0x00}, Bytes{0x0f, 0x30}}) {
+    for (const Bytes &bytes :
+         {Bytes{0x0f, 0x22, 0xd8}, Bytes{0x0f, 0x22, 0xc0}, Bytes{0x0f, 0x22, 0xe0},
+          Bytes{0x0f, 0x01, 0x38}, Bytes{0x66, 0x0f, 0x38, 0x82, 0x00}, Bytes{0x0f, 0x30}}) {
         const Instruction what = decode(bytes);
         EXPECT_TRUE(what.changes_translation) << disassemble(bytes, 0);
         EXPECT_TRUE(what.privileged) << disassemble(bytes, 0);
@@ -166,8 +170,8 @@ TEST(Decode, KnowsWhatChangesTranslations)
 
 TEST(Decode, SeesWhereTheStackPointerIsSet)
 {
-    EXPECT_EQ(decode(Bytes{0x4c, 0x89, 0xc4}).stack_pointer_source, 8); // mov rsp, r8
-    EXPECT_TRUE(decode(Bytes{0x48, 0x8b, 0x27}).loads_stack_pointer);   // mov rsp, [rdi]
+    EXPECT_EQ(decode(Bytes{0x4c, 0x89, 0xc4}).stack_pointer_source, 8);           // mov rsp, r8
+    EXPECT_TRUE(decode(Bytes{0x48, 0x8b, 0x27}).loads_stack_pointer);             // mov rsp, [rdi]
     EXPECT_EQ(decode(Bytes{0x48, 0x89, 0xec}).stack_pointer_source, kNoRegister); // mov rsp, rbp
 }
 

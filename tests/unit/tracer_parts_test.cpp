@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Parts of the tracer that need no guest: options, marker payloads, page tables, cached translations.
+// Parts of the tracer that need no guest: options, marker payloads, page tables, cached
+// translations.
 #include <map>
 
 #include <gtest/gtest.h>
@@ -40,7 +41,8 @@ TEST(Options, AreStrict)
               "there is no option 'stack'; there are trace, stacks, loads and recording");
 }
 
-std::optional<MarkerPayload> decoded(const MarkerRegisters &registers, std::optional<std::string> text = "text")
+std::optional<MarkerPayload> decoded(const MarkerRegisters &registers,
+                                     std::optional<std::string> text = "text")
 {
     return decode_marker(registers, [&](std::uint64_t, std::size_t length) {
         return text ? std::optional(text->substr(0, length)) : std::nullopt;
@@ -62,7 +64,8 @@ TEST(MarkerPayload, SaysWhatTheRegistersSay)
     EXPECT_EQ(range->marker.arguments, (std::vector<std::uint64_t>{0x7000, 4096}));
     EXPECT_EQ(range->marker.number, 0);
     EXPECT_FALSE(begin->shared);
-    const auto shared = decoded({FENCEPOST_MARKER_OP_BEGIN | FENCEPOST_MARKER_SHARED, 5, 0x1000, 4, 0});
+    const auto shared =
+        decoded({FENCEPOST_MARKER_OP_BEGIN | FENCEPOST_MARKER_SHARED, 5, 0x1000, 4, 0});
     ASSERT_TRUE(shared);
     EXPECT_EQ(shared->kind, trace::MarkerKind::op_begin);
     EXPECT_TRUE(shared->shared);
@@ -86,18 +89,21 @@ TEST(AsText, IsValidWhateverTheBytes)
     EXPECT_EQ(as_text("plain\ttext\n"), "plain\ttext\n");
     EXPECT_EQ(as_text("\u00e4 \u20ac \U0001f600"), "\u00e4 \u20ac \U0001f600");
     EXPECT_EQ(as_text("\xff\xc3"), "??");
-    EXPECT_EQ(as_text("\xc0\x80"), "??");             // overlong
+    EXPECT_EQ(as_text("\xc0\x80"), "??"); // overlong
     EXPECT_EQ(as_text("\xe0\x80\x80"), "???");
-    EXPECT_EQ(as_text("\xed\xa0\x80"), "???");       // half of a surrogate pair
+    EXPECT_EQ(as_text("\xed\xa0\x80"), "???");      // half of a surrogate pair
     EXPECT_EQ(as_text("\xf4\x90\x80\x80"), "????"); // beyond the last character
-    EXPECT_EQ(as_text("\xe2\x82"), "??");             // cut short
+    EXPECT_EQ(as_text("\xe2\x82"), "??");           // cut short
     EXPECT_EQ(as_text(std::string("a\0b", 3)), "a?b");
 }
 
 // Page tables in a map of physical words.
 class Tables {
 public:
-    explicit Tables(bool five_levels) : levels_(five_levels ? 5 : 4) { paging_ = {0x1000 | 0x18, five_levels}; }
+    explicit Tables(bool five_levels) : levels_(five_levels ? 5 : 4)
+    {
+        paging_ = {0x1000 | 0x18, five_levels};
+    }
 
     // `leaf`: the level that maps, 1 to 3.
     void map(std::uint64_t address, std::uint64_t physical, unsigned leaf, std::uint64_t bits)
@@ -115,10 +121,11 @@ public:
 
     std::optional<Translation> walk(std::uint64_t address)
     {
-        return walk_page_tables(paging_, address, [&](std::uint64_t physical) -> std::optional<std::uint64_t> {
-            const auto found = words_.find(physical);
-            return found == words_.end() ? 0 : found->second;
-        });
+        return walk_page_tables(paging_, address,
+                                [&](std::uint64_t physical) -> std::optional<std::uint64_t> {
+                                    const auto found = words_.find(physical);
+                                    return found == words_.end() ? 0 : found->second;
+                                });
     }
 
 private:
@@ -142,7 +149,8 @@ TEST(PageWalk, FindsPagesOfEverySizeInFourAndFiveLevels)
         EXPECT_FALSE(tables.walk(0xffffc9003abcdef0)->writable);
         EXPECT_FALSE(tables.walk(0x7fff12346000).value().present);
         EXPECT_TRUE(tables.walk(0x7fff12345678)->present);
-        EXPECT_EQ(tables.walk(0xff11000000000000).has_value(), five); // not an address with four levels
+        EXPECT_EQ(tables.walk(0xff11000000000000).has_value(),
+                  five); // not an address with four levels
     }
     Tables five(true);
     five.map(0xff11000100000000, 0x100000000, 1, 3);

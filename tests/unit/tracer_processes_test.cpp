@@ -40,7 +40,10 @@ public:
             page[(address + i) % 4096] = static_cast<const char *>(data)[i];
         }
     }
-    void put_text(std::uint64_t address, const std::string &text) { put(address, text.c_str(), text.size() + 1); }
+    void put_text(std::uint64_t address, const std::string &text)
+    {
+        put(address, text.c_str(), text.size() + 1);
+    }
     void put_words(std::uint64_t address, const std::vector<std::uint64_t> &words)
     {
         put(address, words.data(), words.size() * 8);
@@ -60,8 +63,8 @@ protected:
 
     SystemCallsTest() { calls_.switch_on(kAgent); }
 
-    std::string enter(std::uint64_t space, std::uint64_t number, std::array<std::uint64_t, 6> arguments = {},
-                      std::uint64_t stack = kStack)
+    std::string enter(std::uint64_t space, std::uint64_t number,
+                      std::array<std::uint64_t, 6> arguments = {}, std::uint64_t stack = kStack)
     {
         return told(calls_.enter({space, kPc, stack, number, arguments}));
     }
@@ -73,16 +76,17 @@ protected:
     {
         std::string text;
         for (const NewMarker &marker : markers)
-            text += fmt::format("{} {:x} {} {} {}; ", trace::name_of(marker.kind), marker.marker.process,
-                                marker.marker.number, marker.marker.result, marker.marker.text);
+            text += fmt::format("{} {:x} {} {} {}; ", trace::name_of(marker.kind),
+                                marker.marker.process, marker.marker.number, marker.marker.result,
+                                marker.marker.text);
         return text;
     }
     // A program without an interpreter whose stack is at kStack.
     void put_program(std::uint64_t headers, std::uint64_t entry)
     {
         memory_.put_text(0x5000, "/bin/program");
-        memory_.put_words(kStack, {1, 0x5000, 0, 0x5000, 0, AT_PHDR, headers, AT_PHNUM, 3, AT_ENTRY, entry, AT_EXECFN,
-                                   0x5000, AT_NULL, 0});
+        memory_.put_words(kStack, {1, 0x5000, 0, 0x5000, 0, AT_PHDR, headers, AT_PHNUM, 3, AT_ENTRY,
+                                   entry, AT_EXECFN, 0x5000, AT_NULL, 0});
     }
 
     FakeMemory memory_;
@@ -94,7 +98,8 @@ TEST_F(SystemCallsTest, PairEntryAndReturnOfTheSameThread)
 {
     memory_.put_text(0x6ffa, "/mnt/pm/old"); // across a page
     memory_.put_text(0x8000, "new");
-    EXPECT_EQ(enter(kShell, SYS_rename, {0x6ffa, 0x8000}), "syscall_enter 2000 82 0 /mnt/pm/old -> new; ");
+    EXPECT_EQ(enter(kShell, SYS_rename, {0x6ffa, 0x8000}),
+              "syscall_enter 2000 82 0 /mnt/pm/old -> new; ");
     // Another thread, another process, an interrupt: none of them is its return.
     EXPECT_EQ(leave(kShell, 1, kStack - 64), "");
     EXPECT_EQ(leave(kChild, 2), "");
@@ -109,7 +114,8 @@ TEST_F(SystemCallsTest, LeaveOutTheCallerAndTellARestartFromACall)
     EXPECT_EQ(enter(kShell, SYS_read), "syscall_enter 2000 0 0 ; ");
     EXPECT_EQ(enter(kShell, SYS_read), "");
     EXPECT_EQ(leave(kShell, 5), "syscall_exit 2000 0 5 ; ");
-    EXPECT_EQ(enter(kShell, SYS_exit_group, {0x103}), "syscall_enter 2000 231 0 ; process_end 2000 0 3 ; ");
+    EXPECT_EQ(enter(kShell, SYS_exit_group, {0x103}),
+              "syscall_enter 2000 231 0 ; process_end 2000 0 3 ; ");
 }
 
 TEST_F(SystemCallsTest, TellAPathThatWasNotInMemoryWhenTheCallReturns)
@@ -130,7 +136,8 @@ TEST_F(SystemCallsTest, FollowForkExecAndMappings)
     EXPECT_EQ(enter(kChild, SYS_execve, {0x5000}), "syscall_enter 3000 59 0 /bin/program; ");
     // An interrupt's return, with the same page tables as the caller: not a program's start.
     EXPECT_EQ(told(calls_.leave({kChild, 0x1234, kStack - 8, 0, true})), "");
-    EXPECT_EQ(told(calls_.leave({0x4000, kPc, kStack, 0, true})), "process_start 4000 0 0 /bin/program; ");
+    EXPECT_EQ(told(calls_.leave({0x4000, kPc, kStack, 0, true})),
+              "process_start 4000 0 0 /bin/program; ");
 
     // Once the headers are in memory, the next system call finds out where the program is.
     Elf64_Phdr headers[3] = {};
@@ -151,7 +158,8 @@ TEST_F(SystemCallsTest, FollowForkExecAndMappings)
               "note 4000 0 0 map /bin/program; syscall_enter 4000 257 0 /lib/libx.so; ");
     EXPECT_EQ(leave(0x4000, 3), "syscall_exit 4000 257 3 ; ");
     enter(0x4000, SYS_mmap, {0, 0x2000, PROT_READ | PROT_EXEC, MAP_PRIVATE, 3, 0x1000});
-    EXPECT_EQ(leave(0x4000, 0x7f0000000000), "syscall_exit 4000 9 139637976727552 ; note 4000 0 0 map /lib/libx.so; ");
+    EXPECT_EQ(leave(0x4000, 0x7f0000000000),
+              "syscall_exit 4000 9 139637976727552 ; note 4000 0 0 map /lib/libx.so; ");
     EXPECT_EQ(processes_.in(0x4000).module_at(0x401234), "/bin/program");
     EXPECT_EQ(processes_.in(0x4000).module_at(0x402010), "");
     EXPECT_EQ(processes_.in(0x4000).module_at(0x7f0000001fff), "/lib/libx.so");
@@ -178,7 +186,8 @@ protected:
     std::vector<std::uint64_t> chain(std::uint64_t pc)
     {
         const bool user = !is_kernel_address(pc);
-        trace::StackId at = stacks_.current(cursor_, code(pc), user ? process_ : processes_.kernel());
+        trace::StackId at =
+            stacks_.current(cursor_, code(pc), user ? process_ : processes_.kernel());
         std::vector<std::uint64_t> callers;
         while (at != 0) {
             const trace::Stack &stack = queue_.current().stacks.at(at - 1);

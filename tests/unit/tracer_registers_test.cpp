@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Registers and translations as the tracer asks QEMU for them, before a QEMU that refuses: from level 5 on
-// registers cannot be read in callbacks that did not ask for it, and QEMU translates by itself.
+// Registers and translations as the tracer asks QEMU for them, before a QEMU that refuses: from
+// level 5 on registers cannot be read in callbacks that did not ask for it, and QEMU translates by
+// itself.
 #include <cstring>
 #include <map>
 #include <string>
@@ -21,8 +22,9 @@ struct FakeQemu {
 };
 FakeQemu qemu;
 
-const std::vector<std::string> kNames = {"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi",     "rdi",     "r8",  "r9",
-                                         "r10", "r11", "r12", "r13", "r14", "r15", "fs_base", "gs_base", "cr3", "cr4"};
+const std::vector<std::string> kNames = {"rax", "rcx", "rdx",     "rbx",     "rsp", "rbp", "rsi",
+                                         "rdi", "r8",  "r9",      "r10",     "r11", "r12", "r13",
+                                         "r14", "r15", "fs_base", "gs_base", "cr3", "cr4"};
 std::vector<std::uint8_t> storage(8192);
 GByteArray bytes = {storage.data(), 0};
 std::vector<qemu_plugin_reg_descriptor> descriptors;
@@ -58,8 +60,11 @@ GArray *qemu_plugin_get_registers()
 {
     descriptors.clear();
     for (const std::string &name : kNames)
-        descriptors.push_back({reinterpret_cast<qemu_plugin_register *>(const_cast<std::string *>(&name)), name.c_str(), ""});
-    list = {reinterpret_cast<char *>(descriptors.data()), static_cast<unsigned>(descriptors.size())};
+        descriptors.push_back(
+            {reinterpret_cast<qemu_plugin_register *>(const_cast<std::string *>(&name)),
+             name.c_str(), ""});
+    list = {reinterpret_cast<char *>(descriptors.data()),
+            static_cast<unsigned>(descriptors.size())};
     return &list;
 }
 
@@ -99,7 +104,8 @@ TEST(Registers, AreReadByName)
     GuestState guest;
     guest.find_registers();
     EXPECT_EQ(guest.read(kRdi), 0x1000u);
-    EXPECT_EQ(guest.address_of({.base = kRdi, .index = kRcx, .scale = 8, .displacement = -8}, 0), 0x1010u);
+    EXPECT_EQ(guest.address_of({.base = kRdi, .index = kRcx, .scale = 8, .displacement = -8}, 0),
+              0x1010u);
     EXPECT_EQ(guest.paging().cr3, 0x5000u);
     EXPECT_TRUE(guest.paging().five_levels);
     EXPECT_EQ(guest.failed_reads(), 0u);
@@ -115,7 +121,8 @@ TEST(Registers, ThatQemuDoesNotGiveAreCountedAndGiveNoAddress)
     EXPECT_EQ(guest.failed_reads(), 1u);
     EXPECT_EQ(guest.address_of({.base = kRdi, .displacement = 64}, 0), std::nullopt);
     EXPECT_EQ(guest.failed_reads(), 2u);
-    EXPECT_EQ(guest.address_of({.rip_relative = true, .displacement = 64}, 0x400000), 0x400040u) << "needs no register";
+    EXPECT_EQ(guest.address_of({.rip_relative = true, .displacement = 64}, 0x400000), 0x400040u)
+        << "needs no register";
     EXPECT_EQ(guest.failed_reads(), 2u);
 }
 

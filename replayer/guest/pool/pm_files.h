@@ -39,8 +39,8 @@ public:
 
     // A machine that has just been given the files.
     void watch(Machine &machine);
-    // It did its work: what it touched is suspect, all of it where that cannot be told. False: pages
-    // that it had touched are no longer told, so there may be others that never were.
+    // It did its work: what it touched is suspect, all of it where that cannot be told. False:
+    // pages that it had touched are no longer told, so there may be others that never were.
     bool suspect_touched();
 
     // Makes the files hold the image; returns how many pages it wrote.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// See touched_pages.h. A page of a shared file that was reclaimed meanwhile is no longer present, and
-// nothing says that it was: on tmpfs that takes swap, on a disk's file memory pressure.
+// See touched_pages.h. A page of a shared file that was reclaimed meanwhile is no longer present,
+// and nothing says that it was: on tmpfs that takes swap, on a disk's file memory pressure.
 #include "replayer/guest/pool/touched_pages.h"
 
 #include <cinttypes>

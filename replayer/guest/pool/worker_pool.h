@@ -29,8 +29,8 @@ public:
     std::vector<Outcome> take_finished();
     // Waits until there is something to take, for at most this long.
     void wait_finished(std::chrono::milliseconds span);
-    // Nothing more will be submitted; everything that was is finished and taken when `done()`, which
-    // throws what stopped a worker instead.
+    // Nothing more will be submitted; everything that was is finished and taken when `done()`,
+    // which throws what stopped a worker instead.
     void close();
     bool done();
     // Drops what is queued and ends the workers, which hand out what they have finished.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the capture programs have done to PM, in order: the list that a trace is held against. Shared by
- * the user program and the kernel module.
+ * What the capture programs have done to PM, in order: the list that a trace is held against.
+ * Shared by the user program and the kernel module.
  */
 #pragma once
 
@@ -14,12 +14,12 @@
 #define CAPTURE_AREA 32768 /* bytes of PM that are used, from a page boundary */
 
 struct capture_record {
-    const char *kind;    /* as in the trace; `many`: any stores that leave the bytes as they are now */
+    const char *kind; /* as in the trace; `many`: any stores that leave the bytes as they are now */
     const char *subkind;
-    uint32_t offset;     /* in the area */
+    uint32_t offset; /* in the area */
     uint16_t size;
     uint8_t atomic;
-    uint16_t line;       /* in operations.h, for messages */
+    uint16_t line; /* in operations.h, for messages */
     uint8_t value[1024];
 };
 
@@ -40,7 +40,8 @@ static inline uint64_t capture_value(struct capture *c)
     return c->seed;
 }
 
-static inline struct capture_record *capture_add(struct capture *c, int line, const char *kind, const char *subkind)
+static inline struct capture_record *capture_add(struct capture *c, int line, const char *kind,
+                                                 const char *subkind)
 {
     struct capture_record *record = &c->records[c->count < c->capacity - 1 ? c->count++ : c->count];
     record->kind = kind;
@@ -53,8 +54,9 @@ static inline struct capture_record *capture_add(struct capture *c, int line, co
 }
 
 /* The bytes are read back: what is in memory after the instruction is what it did. */
-static __attribute__((unused)) void capture_stored(struct capture *c, int line, const char *kind, const char *subkind,
-                                  const volatile uint8_t *p, unsigned size, int atomic)
+static __attribute__((unused)) void capture_stored(struct capture *c, int line, const char *kind,
+                                                   const char *subkind, const volatile uint8_t *p,
+                                                   unsigned size, int atomic)
 {
     struct capture_record *record;
     const unsigned in_page = 4096 - (unsigned)((uint64_t)p & 4095);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Does all operations on PM at a physical address, through the direct map, an ioremap and a vmap of it,
- * and shows what it did in /proc/fencepost_capture.
+ * Does all operations on PM at a physical address, through the direct map, an ioremap and a vmap of
+ * it, and shows what it did in /proc/fencepost_capture.
  */
 #include <linux/io.h>
 #include <linux/irqflags.h>
@@ -51,7 +51,8 @@ static int show(struct seq_file *out, void *unused)
 {
     for (uint32_t i = 0; i < c.count; i++) {
         const struct capture_record *r = &c.records[i];
-        seq_printf(out, "%u %s %s %u %u %u ", r->line, r->kind, r->subkind, r->offset, r->size, r->atomic);
+        seq_printf(out, "%u %s %s %u %u %u ", r->line, r->kind, r->subkind, r->offset, r->size,
+                   r->atomic);
         for (unsigned at = 0; at < r->size; at++)
             seq_printf(out, "%02x", r->value[at]);
         seq_putc(out, '\n');
@@ -72,7 +73,8 @@ static int __init capture_init(void)
     c.records = vzalloc(sizeof(*c.records) * RECORDS);
     remapped = memremap(physical, CAPTURE_AREA, MEMREMAP_WB);
     mapped = vmap(pages, ARRAY_SIZE(pages), VM_MAP, PAGE_KERNEL);
-    if (!c.records || !remapped || !mapped || !proc_create_single("fencepost_capture", 0, NULL, show))
+    if (!c.records || !remapped || !mapped ||
+        !proc_create_single("fencepost_capture", 0, NULL, show))
         goto out;
 
     kernel_fpu_begin();

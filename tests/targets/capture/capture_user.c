@@ -24,7 +24,8 @@ static uint8_t *map(int file, int flags)
     return base;
 }
 
-/* Where each page of the area is in PM shows from these: the page's number, as the first store to it. */
+/* Where each page of the area is in PM shows from these: the page's number, as the first store to
+ * it. */
 static void name_pages(struct capture *c)
 {
     for (uint32_t at = 0; at < CAPTURE_AREA; at += 4096) {
@@ -75,8 +76,8 @@ static void __attribute__((noinline, noclone)) volatile_flushes(void)
 }
 
 /*
- * Of pages that nobody has touched through this mapping. Of the first nobody ever does; the other's flushes are seen
- * when it is stored to, and one of them is complete by then.
+ * Of pages that nobody has touched through this mapping. Of the first nobody ever does; the other's
+ * flushes are seen when it is stored to, and one of them is complete by then.
  */
 static void absent_flushes(struct capture *c, int file)
 {
@@ -141,10 +142,12 @@ int main(int argc, char **argv)
         perror(argv[1]);
         return 1;
     }
-    static struct capture c = {.seed = 88172645463325252ull, .records = records, .capacity = RECORDS};
+    static struct capture c = {
+        .seed = 88172645463325252ull, .records = records, .capacity = RECORDS};
     uint8_t *const first = map(file, 0);
     uint8_t *const second = map(file, MAP_32BIT);
-    for (uint32_t at = 0; at < CAPTURE_AREA; at += 4096) /* all pages there, none written by `second` */
+    for (uint32_t at = 0; at < CAPTURE_AREA;
+         at += 4096) /* all pages there, none written by `second` */
         (void)*(volatile uint8_t *)(second + at);
     fencepost_op_begin(operation, "capture");
     c.base = first;

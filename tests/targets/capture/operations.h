@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Every form in which x86-64 code stores to, flushes and fences PM, each followed by a record of it. No
- * function of a library is called in between.
+ * Every form in which x86-64 code stores to, flushes and fences PM, each followed by a record of
+ * it. No function of a library is called in between.
  */
 #pragma once
 
@@ -9,49 +9,51 @@
 
 #define CLOBBERS "memory", "cc", "rax", "rcx", "rdx", "rbx", "rsi", "rdi", "r8"
 
-/* One instruction that stores `size` bytes in pieces of `piece`, at a line's beginning and elsewhere. */
-#define STORE_AS(kind, subkind, size, piece, atomic, misaligned, ...)                                              \
-    do {                                                                                                           \
-        uint8_t *p = capture_place(c, size, misaligned);                                                           \
-        uint64_t v = capture_value(c);                                                                             \
-        __asm__ volatile(__VA_ARGS__ : : [p] "r"(p), [v] "r"(v) : CLOBBERS);                                       \
-        for (unsigned at = 0; at < (size); at += (piece))                                                          \
-            capture_stored(c, __LINE__, kind, subkind, p + at, piece, atomic);                                     \
+/* One instruction that stores `size` bytes in pieces of `piece`, at a line's beginning and
+ * elsewhere. */
+#define STORE_AS(kind, subkind, size, piece, atomic, misaligned, ...)                              \
+    do {                                                                                           \
+        uint8_t *p = capture_place(c, size, misaligned);                                           \
+        uint64_t v = capture_value(c);                                                             \
+        __asm__ volatile(__VA_ARGS__ : : [p] "r"(p), [v] "r"(v) : CLOBBERS);                       \
+        for (unsigned at = 0; at < (size); at += (piece))                                          \
+            capture_stored(c, __LINE__, kind, subkind, p + at, piece, atomic);                     \
     } while (0)
-#define STORE(size, ...)                                                                                           \
-    do {                                                                                                           \
-        STORE_AS("store", "plain", size, size, 0, 0, __VA_ARGS__);                                                 \
-        STORE_AS("store", "plain", size, size, 0, 3, __VA_ARGS__);                                                 \
-        STORE_AS("store", "plain", size, size, 0, 64 - (size) / 2, __VA_ARGS__);                                   \
+#define STORE(size, ...)                                                                           \
+    do {                                                                                           \
+        STORE_AS("store", "plain", size, size, 0, 0, __VA_ARGS__);                                 \
+        STORE_AS("store", "plain", size, size, 0, 3, __VA_ARGS__);                                 \
+        STORE_AS("store", "plain", size, size, 0, 64 - (size) / 2, __VA_ARGS__);                   \
     } while (0)
 #define ALIGNED_STORE(size, ...) STORE_AS("store", "plain", size, size, 0, 0, __VA_ARGS__)
-#define NT_STORE(size, ...) STORE_AS("nt_store", "movnt", size, (size) > 16 ? 16 : (size), 0, 0, __VA_ARGS__)
-#define LOCKED(size, fence_kind, ...)                                                                              \
-    do {                                                                                                           \
-        capture_add(c, __LINE__, "fence", fence_kind);                                                             \
-        STORE_AS("store", "plain", size, size, 1, 0, __VA_ARGS__);                                                 \
+#define NT_STORE(size, ...)                                                                        \
+    STORE_AS("nt_store", "movnt", size, (size) > 16 ? 16 : (size), 0, 0, __VA_ARGS__)
+#define LOCKED(size, fence_kind, ...)                                                              \
+    do {                                                                                           \
+        capture_add(c, __LINE__, "fence", fence_kind);                                             \
+        STORE_AS("store", "plain", size, size, 1, 0, __VA_ARGS__);                                 \
     } while (0)
 /* Some number of stores within `size` bytes, which hold 0xa5 before. */
-#define MANY(size, ...)                                                                                            \
-    do {                                                                                                           \
-        uint8_t *p = capture_place(c, size, 0);                                                                    \
-        uint64_t v = capture_value(c);                                                                             \
-        for (unsigned i = 0; i < (size); i++) {                                                                    \
-            ((volatile uint8_t *)p)[i] = 0xa5;                                                                     \
-            capture_stored(c, __LINE__, "store", "plain", p + i, 1, 0);                                            \
-        }                                                                                                          \
-        __asm__ volatile(__VA_ARGS__ : : [p] "r"(p), [v] "r"(v) : CLOBBERS);                                       \
-        capture_stored(c, __LINE__, "many", "plain", p, size, 0);                                                  \
+#define MANY(size, ...)                                                                            \
+    do {                                                                                           \
+        uint8_t *p = capture_place(c, size, 0);                                                    \
+        uint64_t v = capture_value(c);                                                             \
+        for (unsigned i = 0; i < (size); i++) {                                                    \
+            ((volatile uint8_t *)p)[i] = 0xa5;                                                     \
+            capture_stored(c, __LINE__, "store", "plain", p + i, 1, 0);                            \
+        }                                                                                          \
+        __asm__ volatile(__VA_ARGS__ : : [p] "r"(p), [v] "r"(v) : CLOBBERS);                       \
+        capture_stored(c, __LINE__, "many", "plain", p, size, 0);                                  \
     } while (0)
-#define FLUSH(kind, where, ...)                                                                                    \
-    do {                                                                                                           \
-        __asm__ volatile(__VA_ARGS__ : : [p] "r"(c->base), [i] "r"(64ul) : CLOBBERS);                              \
-        capture_add(c, __LINE__, "flush", kind)->offset = (where);                                                 \
+#define FLUSH(kind, where, ...)                                                                    \
+    do {                                                                                           \
+        __asm__ volatile(__VA_ARGS__ : : [p] "r"(c->base), [i] "r"(64ul) : CLOBBERS);              \
+        capture_add(c, __LINE__, "flush", kind)->offset = (where);                                 \
     } while (0)
-#define FENCE(kind, ...)                                                                                           \
-    do {                                                                                                           \
-        __asm__ volatile(__VA_ARGS__ : : : CLOBBERS);                                                              \
-        capture_add(c, __LINE__, "fence", kind);                                                                   \
+#define FENCE(kind, ...)                                                                           \
+    do {                                                                                           \
+        __asm__ volatile(__VA_ARGS__ : : : CLOBBERS);                                              \
+        capture_add(c, __LINE__, "fence", kind);                                                   \
     } while (0)
 
 static inline __attribute__((always_inline)) void general_stores(struct capture *c)
@@ -98,8 +100,10 @@ static inline __attribute__((always_inline)) void general_stores(struct capture 
     STORE(8, "xaddq %[v], (%[p])");
     STORE(8, "movq (%[p]), %%rax\n cmpxchgq %[v], (%[p])");
     STORE(8, "movq (%[p]), %%rax\n inc %%rax\n cmpxchgq %[v], (%[p])");
-    STORE(8, "movl (%[p]), %%eax\n movl 4(%[p]), %%edx\n mov %k[v], %%ebx\n mov $7, %%ecx\n cmpxchg8b (%[p])");
-    ALIGNED_STORE(16, "movq (%[p]), %%rax\n movq 8(%[p]), %%rdx\n mov %[v], %%rbx\n mov $9, %%ecx\n cmpxchg16b (%[p])");
+    STORE(8, "movl (%[p]), %%eax\n movl 4(%[p]), %%edx\n mov %k[v], %%ebx\n mov $7, %%ecx\n "
+             "cmpxchg8b (%[p])");
+    ALIGNED_STORE(16, "movq (%[p]), %%rax\n movq 8(%[p]), %%rdx\n mov %[v], %%rbx\n mov $9, "
+                      "%%ecx\n cmpxchg16b (%[p])");
 }
 
 static inline __attribute__((always_inline)) void string_stores(struct capture *c)
@@ -109,28 +113,37 @@ static inline __attribute__((always_inline)) void string_stores(struct capture *
     STORE(4, "mov %[p], %%rdi\n mov %[v], %%rax\n stosl");
     STORE(8, "mov %[p], %%rdi\n mov %[v], %%rax\n stosq");
     STORE(8, "push %[v]\n mov %[p], %%rdi\n mov %%rsp, %%rsi\n movsq\n pop %%rax");
-    STORE_AS("store", "plain", 77, 1, 0, 5, "mov %[p], %%rdi\n mov %[v], %%rax\n mov $77, %%ecx\n rep stosb");
-    STORE_AS("store", "plain", 80, 8, 0, 9, "mov %[p], %%rdi\n mov %[v], %%rax\n mov $10, %%ecx\n rep stosq");
-    STORE_AS("store", "plain", 66, 2, 0, 0, "mov %[p], %%rdi\n mov %[v], %%rax\n mov $33, %%ecx\n rep stosw");
+    STORE_AS("store", "plain", 77, 1, 0, 5,
+             "mov %[p], %%rdi\n mov %[v], %%rax\n mov $77, %%ecx\n rep stosb");
+    STORE_AS("store", "plain", 80, 8, 0, 9,
+             "mov %[p], %%rdi\n mov %[v], %%rax\n mov $10, %%ecx\n rep stosq");
+    STORE_AS("store", "plain", 66, 2, 0, 0,
+             "mov %[p], %%rdi\n mov %[v], %%rax\n mov $33, %%ecx\n rep stosw");
     STORE_AS("store", "plain", 48, 4, 0, 0,
-             "sub $64, %%rsp\n mov %[v], (%%rsp)\n mov %%rsp, %%rsi\n mov %[p], %%rdi\n mov $12, %%ecx\n rep movsl\n "
+             "sub $64, %%rsp\n mov %[v], (%%rsp)\n mov %%rsp, %%rsi\n mov %[p], %%rdi\n mov $12, "
+             "%%ecx\n rep movsl\n "
              "add $64, %%rsp");
     STORE_AS("store", "plain", 19, 1, 0, 60,
-             "sub $64, %%rsp\n mov %[v], (%%rsp)\n mov %%rsp, %%rsi\n mov %[p], %%rdi\n mov $19, %%ecx\n rep movsb\n "
+             "sub $64, %%rsp\n mov %[v], (%%rsp)\n mov %%rsp, %%rsi\n mov %[p], %%rdi\n mov $19, "
+             "%%ecx\n rep movsb\n "
              "add $64, %%rsp");
     /* Backwards: the highest piece first. */
     {
         uint8_t *p = capture_place(c, 40, 0);
         uint64_t v = capture_value(c);
-        __asm__ volatile("lea 32(%[p]), %%rdi\n mov %[v], %%rax\n mov $5, %%ecx\n std\n rep stosq\n cld"
-                         :
-                         : [p] "r"(p), [v] "r"(v)
-                         : CLOBBERS);
+        __asm__ volatile(
+            "lea 32(%[p]), %%rdi\n mov %[v], %%rax\n mov $5, %%ecx\n std\n rep stosq\n cld"
+            :
+            : [p] "r"(p), [v] "r"(v)
+            : CLOBBERS);
         for (int at = 32; at >= 0; at -= 8)
             capture_stored(c, __LINE__, "store", "plain", p + at, 8, 0);
     }
     /* None at all. */
-    __asm__ volatile("mov %[p], %%rdi\n xor %%ecx, %%ecx\n rep stosb" : : [p] "r"(c->base) : CLOBBERS);
+    __asm__ volatile("mov %[p], %%rdi\n xor %%ecx, %%ecx\n rep stosb"
+                     :
+                     : [p] "r"(c->base)
+                     : CLOBBERS);
 }
 
 static inline __attribute__((always_inline)) void vector_stores(struct capture *c)
@@ -161,10 +174,12 @@ static inline __attribute__((always_inline)) void vector_stores(struct capture *
     STORE_AS("store", "plain", 32, 16, 0, 40,
              "vmovq %[v], %%xmm0\n vpbroadcastq %%xmm0, %%ymm0\n vmovups %%ymm0, (%[p])");
     /* Only elements whose mask is set: all of them here, none after. */
-    STORE_AS("store", "plain", 16, 4, 0, 0,
-             "vmovq %[v], %%xmm0\n vpcmpeqd %%xmm1, %%xmm1, %%xmm1\n vpmaskmovd %%xmm0, %%xmm1, (%[p])");
-    STORE_AS("store", "plain", 32, 8, 0, 0,
-             "vmovq %[v], %%xmm0\n vpcmpeqd %%ymm1, %%ymm1, %%ymm1\n vmaskmovpd %%ymm0, %%ymm1, (%[p])");
+    STORE_AS(
+        "store", "plain", 16, 4, 0, 0,
+        "vmovq %[v], %%xmm0\n vpcmpeqd %%xmm1, %%xmm1, %%xmm1\n vpmaskmovd %%xmm0, %%xmm1, (%[p])");
+    STORE_AS(
+        "store", "plain", 32, 8, 0, 0,
+        "vmovq %[v], %%xmm0\n vpcmpeqd %%ymm1, %%ymm1, %%ymm1\n vmaskmovpd %%ymm0, %%ymm1, (%[p])");
     __asm__ volatile("vpxor %%xmm1, %%xmm1, %%xmm1\n vmaskmovps %%xmm0, %%xmm1, (%[p])\n vzeroupper"
                      :
                      : [p] "r"(c->base)
@@ -203,13 +218,18 @@ static inline __attribute__((always_inline)) void non_temporal_stores(struct cap
     NT_STORE(16, "vmovq %[v], %%xmm0\n vmovntps %%xmm0, (%[p])");
     NT_STORE(32, "vmovq %[v], %%xmm0\n vpbroadcastq %%xmm0, %%ymm0\n vmovntdq %%ymm0, (%[p])");
     NT_STORE(32, "vmovq %[v], %%xmm0\n vpbroadcastq %%xmm0, %%ymm0\n vmovntps %%ymm0, (%[p])");
-    NT_STORE(32, "vmovq %[v], %%xmm0\n vpbroadcastq %%xmm0, %%ymm0\n vmovntpd %%ymm0, (%[p])\n vzeroupper");
+    NT_STORE(
+        32,
+        "vmovq %[v], %%xmm0\n vpbroadcastq %%xmm0, %%ymm0\n vmovntpd %%ymm0, (%[p])\n vzeroupper");
+    STORE_AS(
+        "nt_store", "maskmov", 16, 1, 0, 0,
+        "movq %[v], %%xmm0\n pcmpeqd %%xmm1, %%xmm1\n mov %[p], %%rdi\n maskmovdqu %%xmm1, %%xmm0");
     STORE_AS("nt_store", "maskmov", 16, 1, 0, 0,
-             "movq %[v], %%xmm0\n pcmpeqd %%xmm1, %%xmm1\n mov %[p], %%rdi\n maskmovdqu %%xmm1, %%xmm0");
-    STORE_AS("nt_store", "maskmov", 16, 1, 0, 0,
-             "vmovq %[v], %%xmm0\n vpcmpeqd %%xmm1, %%xmm1, %%xmm1\n mov %[p], %%rdi\n vmaskmovdqu %%xmm1, %%xmm0");
-    STORE_AS("nt_store", "maskmov", 8, 1, 0, 0,
-             "movq %[v], %%mm0\n pcmpeqd %%mm1, %%mm1\n mov %[p], %%rdi\n maskmovq %%mm1, %%mm0\n emms");
+             "vmovq %[v], %%xmm0\n vpcmpeqd %%xmm1, %%xmm1, %%xmm1\n mov %[p], %%rdi\n vmaskmovdqu "
+             "%%xmm1, %%xmm0");
+    STORE_AS(
+        "nt_store", "maskmov", 8, 1, 0, 0,
+        "movq %[v], %%mm0\n pcmpeqd %%mm1, %%mm1\n mov %[p], %%rdi\n maskmovq %%mm1, %%mm0\n emms");
     STORE_AS("nt_store", "maskmov", 8, 1, 0, 0,
              "movq %[v], %%xmm0\n pcmpeqd %%xmm1, %%xmm1\n movq %%xmm1, %%xmm1\n mov %[p], %%rdi\n "
              "maskmovdqu %%xmm1, %%xmm0");
@@ -235,9 +255,11 @@ static inline __attribute__((always_inline)) void locked_stores(struct capture *
     LOCKED(8, "lock_rmw", "movq (%[p]), %%rax\n lock cmpxchgq %[v], (%[p])");
     LOCKED(8, "lock_rmw", "movq (%[p]), %%rax\n inc %%rax\n lock cmpxchgq %[v], (%[p])");
     LOCKED(8, "lock_rmw",
-           "movl (%[p]), %%eax\n movl 4(%[p]), %%edx\n mov %k[v], %%ebx\n mov $7, %%ecx\n lock cmpxchg8b (%[p])");
+           "movl (%[p]), %%eax\n movl 4(%[p]), %%edx\n mov %k[v], %%ebx\n mov $7, %%ecx\n lock "
+           "cmpxchg8b (%[p])");
     LOCKED(16, "lock_rmw",
-           "movq (%[p]), %%rax\n movq 8(%[p]), %%rdx\n mov %[v], %%rbx\n mov $9, %%ecx\n lock cmpxchg16b (%[p])");
+           "movq (%[p]), %%rax\n movq 8(%[p]), %%rdx\n mov %[v], %%rbx\n mov $9, %%ecx\n lock "
+           "cmpxchg16b (%[p])");
     LOCKED(1, "xchg", "mov %[v], %%rax\n xchgb %%al, (%[p])");
     LOCKED(8, "xchg", "mov %[v], %%rax\n xchgq %%rax, (%[p])");
     LOCKED(4, "xchg", "mov %[v], %%rax\n lock xchgl %%eax, (%[p])");
@@ -253,7 +275,10 @@ static inline __attribute__((always_inline)) void crossing_stores(struct capture
     __asm__ volatile("movq %[v], (%[p])" : : [p] "r"(p), [v] "r"(v) : CLOBBERS);
     capture_stored(c, __LINE__, "store", "plain", p, 8, 0);
     p = c->base + 2 * 4096 - 15;
-    __asm__ volatile("movq %[v], %%xmm0\n movdqu %%xmm0, (%[p])" : : [p] "r"(p), [v] "r"(v) : CLOBBERS);
+    __asm__ volatile("movq %[v], %%xmm0\n movdqu %%xmm0, (%[p])"
+                     :
+                     : [p] "r"(p), [v] "r"(v)
+                     : CLOBBERS);
     capture_stored(c, __LINE__, "store", "plain", p, 16, 0);
     p = c->base + 4096 - 1;
     __asm__ volatile("lock addw %w[v], (%[p])" : : [p] "r"(p), [v] "r"(v) : CLOBBERS);

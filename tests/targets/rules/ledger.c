@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Keeps sums in PM: one function right, the others each wrong in one way. ledger FILE, on a file system with DAX. */
+/* Keeps sums in PM: one function right, the others each wrong in one way. ledger FILE, on a file
+ * system with DAX. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdint.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Transactions of libpmemobj that change two objects: one adds both to its log, the others forget one. tx_forget POOL */
+/* Transactions of libpmemobj that change two objects: one adds both to its log, the others forget
+ * one. tx_forget POOL */
 #include <libpmemobj.h>
 
 struct account {
@@ -22,32 +23,38 @@ struct bank {
 
 static NOINLINE void transfer_right(PMEMobjpool *pool, TOID(struct bank) bank)
 {
-    TX_BEGIN(pool) {
+    TX_BEGIN(pool)
+    {
         TX_ADD_FIELD(bank, first);
         TX_ADD_FIELD(bank, second);
         D_RW(bank)->first.balance -= 10;
         D_RW(bank)->second.balance += 10;
-    } TX_END
+    }
+    TX_END
 }
 
 /* The second account is in lines of its own. */
 static NOINLINE void transfer_forgetful(PMEMobjpool *pool, TOID(struct bank) bank)
 {
-    TX_BEGIN(pool) {
+    TX_BEGIN(pool)
+    {
         TX_ADD_FIELD(bank, first);
         D_RW(bank)->first.balance -= 10;
         D_RW(bank)->second.balance += 10;
-    } TX_END
+    }
+    TX_END
 }
 
 /* The counter shares a line with the end of what is added. */
 static NOINLINE void count_transfer(PMEMobjpool *pool, TOID(struct bank) bank)
 {
-    TX_BEGIN(pool) {
+    TX_BEGIN(pool)
+    {
         TX_ADD_FIELD(bank, second);
         D_RW(bank)->second.unused[119]++;
         D_RW(bank)->transfers++;
-    } TX_END
+    }
+    TX_END
 }
 
 int main(int argc, char **argv)
