@@ -18,7 +18,7 @@
 #include "cli/run_argument.h"
 #include "cli/terminal_text.h"
 #include "cli/verb.h"
-#include "replayer/record/run_files.h"
+#include "replayer/run/inputs.h"
 
 namespace fencepost::cli {
 
@@ -157,7 +157,7 @@ struct RuleFiles {
 };
 
 // A spec's files stay below its directory, and what they name below theirs.
-std::vector<rules::TextLine> order_lines_of(const record::SourceText &source)
+std::vector<rules::TextLine> order_lines_of(const run::SourceText &source)
 {
     std::vector<rules::TextLine> lines =
         rules::split_lines(source.text, source.name, source.directory);
@@ -171,14 +171,14 @@ std::vector<rules::TextLine> order_lines_of(const record::SourceText &source)
     return lines;
 }
 
-RuleFiles rule_files_of(const record::AnalyzeSpec &spec)
+RuleFiles rule_files_of(const run::AnalyzeSpec &spec)
 {
     RuleFiles files;
-    for (const record::SourceText &each : spec.transactions)
+    for (const run::SourceText &each : spec.transactions)
         files.add_transactions(rules::split_lines(each.text, each.name));
-    for (const record::SourceText &each : spec.order)
+    for (const run::SourceText &each : spec.order)
         files.add_order(order_lines_of(each));
-    for (const record::SourceText &each : spec.suppressions)
+    for (const run::SourceText &each : spec.suppressions)
         files.add_suppressions(rules::split_lines(each.text, each.name));
     return files;
 }
@@ -186,7 +186,7 @@ RuleFiles rule_files_of(const record::AnalyzeSpec &spec)
 findings::RuleReport apply_rules(const std::filesystem::path &trace, const AnalyzeOptions &options)
 {
     const rules::Settings settings = settings_of(options);
-    RuleFiles files = rule_files_of(record::load_analyze({trace.parent_path()}));
+    RuleFiles files = rule_files_of(run::load_analyze({trace.parent_path()}));
     for (const std::string &file : options.transactions)
         files.add_transactions(rules::read_lines(file));
     for (const std::string &file : options.order)
@@ -238,12 +238,12 @@ void run_analyze(const AnalyzeOptions &options, Context &context)
 
 } // namespace
 
-void check_rule_files(const record::AnalyzeSpec &spec)
+void check_rule_files(const run::AnalyzeSpec &spec)
 {
     rules::parse_order_file(rule_files_of(spec).order);
 }
 
-findings::RuleReport analyze_run(const record::RunFiles &files)
+findings::RuleReport analyze_run(const run::RunFiles &files)
 {
     return apply_rules(files.trace(), {});
 }

@@ -3,14 +3,14 @@
 #pragma once
 
 #include "analyzer/findings/rule_finding.h"
-#include "replayer/record/run_directory.h"
-#include "replayer/record/spec.h"
+#include "replayer/run/run_directory.h"
+#include "replayer/run/spec.h"
 
 namespace fencepost::cli {
 
 // Mistakes in the files for rules that a spec names.
-void check_rule_files(const record::AnalyzeSpec &spec);
+void check_rule_files(const run::AnalyzeSpec &spec);
 // As `fencepost analyze RUN` without options.
-findings::RuleReport analyze_run(const record::RunFiles &files);
+findings::RuleReport analyze_run(const run::RunFiles &files);
 
 } // namespace fencepost::cli

@@ -10,7 +10,7 @@
 
 namespace fencepost::cli {
 
-void print_warnings(const record::RunFiles &files)
+void print_warnings(const run::RunFiles &files)
 {
     const trace::TraceReader reader(files.trace());
     for (const trace::DataQuality &warning : record::reach_warnings(reader))
@@ -19,7 +19,7 @@ void print_warnings(const record::RunFiles &files)
         fmt::print("verdict    NOT A PASS: {}\n", why);
 }
 
-nlohmann::json warnings_json(const record::RunFiles &files)
+nlohmann::json warnings_json(const run::RunFiles &files)
 {
     nlohmann::json list = nlohmann::json::array();
     for (const trace::DataQuality &warning :
@@ -29,7 +29,7 @@ nlohmann::json warnings_json(const record::RunFiles &files)
     return list;
 }
 
-int with_reach(int exit_code, const record::RunFiles &files)
+int with_reach(int exit_code, const run::RunFiles &files)
 {
     if (exit_code != 0 || record::why_no_pass(trace::TraceReader(files.trace())).empty())
         return exit_code;

@@ -4,15 +4,15 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "replayer/record/run_directory.h"
+#include "replayer/run/run_directory.h"
 
 namespace fencepost::cli {
 
 inline constexpr int kNoPass = 5;
 
-void print_warnings(const record::RunFiles &files);
-nlohmann::json warnings_json(const record::RunFiles &files);
+void print_warnings(const run::RunFiles &files);
+nlohmann::json warnings_json(const run::RunFiles &files);
 // 5 instead of 0 when the workload did not reach PM: that is no pass.
-int with_reach(int exit_code, const record::RunFiles &files);
+int with_reach(int exit_code, const run::RunFiles &files);
 
 } // namespace fencepost::cli

@@ -13,14 +13,15 @@
 #include "replayer/record/completeness.h"
 #include "replayer/record/names.h"
 #include "replayer/record/recorder.h"
-#include "replayer/record/run_directory.h"
-#include "replayer/record/run_files.h"
+#include "replayer/record/summary.h"
+#include "replayer/run/run_directory.h"
 
 namespace fencepost::cli {
 
 namespace {
 
 using namespace fencepost::record;
+using namespace fencepost::run;
 
 // A line that stands still on a terminal, and one now and then elsewhere.
 class EventCounter {
@@ -107,7 +108,7 @@ Spec load_spec_of(const RecordArguments &options)
     return spec;
 }
 
-RecordInputs prepare_recording(const Context &context, const RecordArguments &options)
+Inputs prepare_recording(const Context &context, const RecordArguments &options)
 {
     return make_recorder(context, nullptr).prepare(load_spec_of(options), !options.no_stacks);
 }
@@ -122,7 +123,7 @@ RecordResult record_workload(const Context &context, const RecordArguments &opti
     std::optional<NewRun> run;
     if (!options.dry_run)
         run.emplace(options.run, options.force ? Replace::any : Replace::unfinished_only);
-    const RecordInputs inputs = recorder.prepare(spec, !options.no_stacks);
+    const Inputs inputs = recorder.prepare(spec, !options.no_stacks);
     if (options.dry_run) {
         std::printf("%s\n", recorder.command_line(inputs).c_str());
         return {};

@@ -6,8 +6,8 @@
 
 #include "cli/verb.h"
 #include "replayer/record/recorder.h"
-#include "replayer/record/run_directory.h"
 #include "replayer/record/verify.h"
+#include "replayer/run/run_directory.h"
 
 namespace fencepost::cli {
 
@@ -22,16 +22,15 @@ struct RecordArguments {
 
 void add_record_arguments(CLI::App &verb, RecordArguments &arguments);
 // Mistakes in it and in the files that it names are usage errors.
-record::Spec load_spec_of(const RecordArguments &arguments);
+run::Spec load_spec_of(const RecordArguments &arguments);
 // What would be recorded.
-record::RecordInputs prepare_recording(const Context &context, const RecordArguments &arguments);
+run::Inputs prepare_recording(const Context &context, const RecordArguments &arguments);
 // A recording that is not complete is there, and an Error(trace).
 record::RecordResult record_workload(const Context &context, const RecordArguments &arguments);
-void print_recording(const record::RunFiles &files, const record::RecordResult &result);
+void print_recording(const run::RunFiles &files, const record::RecordResult &result);
 
 // Records again `times` times; 0: only looks.
-record::VerifyReport verify_run(const Context &context, const record::RunFiles &files,
-                                unsigned times);
+record::VerifyReport verify_run(const Context &context, const run::RunFiles &files, unsigned times);
 void print_verification(const record::VerifyReport &report);
 nlohmann::json verification_json(const record::VerifyReport &report);
 // An Error(trace) or Error(guest) that says why not.

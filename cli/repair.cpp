@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "replayer/record/run_directory.h"
+#include "replayer/run/run_directory.h"
 #include "trace/journal.h"
 #include "trace/reader.h"
 
@@ -33,14 +33,14 @@ void say_repaired(const Context &context, const std::vector<fs::path> &rolled_ba
 
 void run_repair(const std::string &run, const Context &context)
 {
-    const fs::path trace = record::trace_of(run);
+    const fs::path trace = run::trace_of(run);
     std::vector<fs::path> rolled_back;
-    if (trace.filename() != record::RunFiles{}.trace().filename()) { // a trace by itself
+    if (trace.filename() != run::RunFiles{}.trace().filename()) { // a trace by itself
         if (trace::roll_back(trace))
             rolled_back.push_back(trace);
     } else {
-        const record::RunFiles files = record::open_run(trace);
-        const FileLock lock = record::lock_run(files);
+        const run::RunFiles files = run::open_run(trace);
+        const FileLock lock = run::lock_run(files);
         if (trace::roll_back(files.trace()))
             rolled_back.push_back(files.trace());
         if (trace::roll_back(files.results(), trace::FileKind::test_results))

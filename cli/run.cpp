@@ -16,7 +16,7 @@
 #include "cli/record_verb.h"
 #include "cli/test_verb.h"
 #include "guest-images/image/image_store.h"
-#include "replayer/record/run_files.h"
+#include "replayer/record/summary.h"
 #include "trace/journal.h"
 #include "trace/reader.h"
 
@@ -33,7 +33,7 @@ struct RunOptions {
 };
 
 // The digest of the image whose guest was recorded.
-std::string recorded_image(const record::RunFiles &files)
+std::string recorded_image(const run::RunFiles &files)
 {
     const auto meta = trace::TraceReader(files.trace()).meta();
     const auto digest = meta.find("image_digest");
@@ -44,21 +44,21 @@ std::string recorded_image(const record::RunFiles &files)
 // How it is judged may have changed: then that is what counts.
 bool goes_on(const Context &context, const RunOptions &options)
 {
-    const record::RunFiles files = {options.record.run};
+    const run::RunFiles files = {options.record.run};
     std::error_code error;
     if (options.record.force || !std::filesystem::exists(files.summary(), error) ||
         !std::filesystem::exists(files.trace(), error))
         return false;
-    const record::RecordInputs then = record::load_inputs(files);
-    const record::RecordInputs now = prepare_recording(context, options.record);
+    const run::Inputs then = run::load_inputs(files);
+    const run::Inputs now = prepare_recording(context, options.record);
     if (!record_the_same(then, now))
         fail(
             ErrorKind::usage,
             "{} holds a recording of something else: the spec, a file that it names or the options "
             "have changed; --force replaces it",
             files.directory.string());
-    const FileLock lock = record::lock_run(files);
-    record::check_folders(files);
+    const FileLock lock = run::lock_run(files);
+    run::check_folders(files);
     trace::roll_back(files.trace()); // of a process that was killed while it gave names to code
     if (recorded_image(files) !=
         images::ImageStore(cache_directory()).open(now.config.image).digest)
@@ -86,7 +86,7 @@ void title(const Context &context, const char *text)
 bool workload_finished(const json &recording)
 {
     return recording.is_object() &&
-           recording.value("end", "") == to_string(record::WorkloadEnd::finished);
+           recording.value("end", "") == to_string(run::WorkloadEnd::finished);
 }
 
 bool has_bug(const findings::RuleReport &report)
@@ -100,10 +100,10 @@ bool has_bug(const findings::RuleReport &report)
 void run(Context &context, const RunOptions &options)
 {
     check_test_arguments(options.test);
-    record::check_run_name(options.record.run);
+    run::check_run_name(options.record.run);
     check_oracles(load_spec_of(options.record), options.test);
     const bool as_json = context.settings.json;
-    const record::RunFiles files = {options.record.run};
+    const run::RunFiles files = {options.record.run};
     json document = json::object();
     title(context, "record");
     if (goes_on(context, options)) {

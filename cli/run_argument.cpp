@@ -3,13 +3,13 @@
 #include "cli/run_argument.h"
 
 #include "base/error.h"
-#include "replayer/record/run_directory.h"
+#include "replayer/run/run_directory.h"
 
 namespace fencepost::cli {
 
 std::filesystem::path trace_of(const std::filesystem::path &run)
 {
-    return record::trace_of(run);
+    return run::trace_of(run);
 }
 
 bool was_interrupted(const trace::TraceReader &reader)
@@ -17,7 +17,7 @@ bool was_interrupted(const trace::TraceReader &reader)
     const trace::RecordingState state = reader.recording().state;
     if (state != trace::RecordingState::prepared && state != trace::RecordingState::running)
         return false;
-    return !record::is_being_recorded({reader.path().parent_path()});
+    return !run::is_being_recorded({reader.path().parent_path()});
 }
 
 void fail_interrupted(const trace::TraceReader &reader)

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "cli/run_argument.h"
-#include "replayer/record/run_files.h"
+#include "replayer/run/inputs.h"
 
 namespace fencepost::cli {
 
@@ -21,7 +21,7 @@ void run_states(const StatesOptions &options, const Context &context)
     const trace::TraceReader reader(trace_of(options.run));
     refuse_interrupted(reader);
     const Incidental incidental = options.walk.incidental.empty()
-                                      ? record::load_incidental({reader.path().parent_path()})
+                                      ? run::load_incidental({reader.path().parent_path()})
                                       : options.walk.incidental;
     if (!options.show.empty())
         show_state(reader, options.show, incidental, context);

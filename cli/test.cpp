@@ -18,7 +18,8 @@
 #include "cli/run_argument.h"
 #include "cli/terminal_text.h"
 #include "replayer/oracle/image_judge.h"
-#include "replayer/record/run_files.h"
+#include "replayer/test/run_judge.h"
+#include "replayer/run/inputs.h"
 #include "replayer/test/finding_files.h"
 #include "replayer/test/workload_finding.h"
 #include "trace/journal.h"
@@ -122,7 +123,7 @@ std::string counted(const std::map<std::string, std::uint64_t> &verdicts)
 void run_test_verb(Context &context, const TestOptions &options)
 {
     check_test_arguments(options);
-    const record::RunFiles files = record::open_run(options.run);
+    const run::RunFiles files = run::open_run(options.run);
     const test::TestReport report = run_test(context, files, options);
     if (context.settings.json) {
         json document = report_json(report);
@@ -193,19 +194,19 @@ void check_test_arguments(const TestArguments &arguments)
     guest::check_backend_name(arguments.backend);
 }
 
-void check_oracles(const record::Spec &spec, const TestArguments &arguments)
+void check_oracles(const run::Spec &spec, const TestArguments &arguments)
 {
     oracle::check_oracles(arguments.oracles.empty() ? spec.test.oracles : arguments.oracles,
                           spec.file_system ? spec.file_system->type : "",
                           !spec.test.recovery.empty());
 }
 
-test::TestReport run_test(const Context &context, const record::RunFiles &files,
+test::TestReport run_test(const Context &context, const run::RunFiles &files,
                           const TestArguments &arguments)
 {
     const auto say = [&](const std::string &line) { progress(context, line); };
-    const FileLock lock = record::lock_run(files);
-    record::check_folders(files);
+    const FileLock lock = run::lock_run(files);
+    run::check_folders(files);
     trace::roll_back(files.trace()); // of a process that was killed while it gave names to code
     test::TestOptions options;
     const trace::TraceReader reader(files.trace());
@@ -222,7 +223,7 @@ test::TestReport run_test(const Context &context, const record::RunFiles &files,
     };
     if (!arguments.oracles.empty())
         check_earlier(arguments.oracles);
-    const record::RecordInputs inputs = record::load_inputs(files);
+    const run::Inputs inputs = run::load_inputs(files);
     if (arguments.oracles.empty())
         check_earlier(inputs.test.oracles);
     options.walk = walk_options(reader, arguments.walk, inputs.test.incidental);
@@ -236,7 +237,7 @@ test::TestReport run_test(const Context &context, const record::RunFiles &files,
     options.restart = arguments.restart;
     options.always_fresh = arguments.fresh;
     const std::filesystem::path cache = cache_directory();
-    const std::unique_ptr<oracle::Judge> judge = oracle::make_judge({.run = files,
+    const std::unique_ptr<oracle::Judge> judge = test::make_run_judge({.run = files,
                                                                      .inputs = inputs,
                                                                      .oracles = arguments.oracles,
                                                                      .cache = cache,
@@ -361,7 +362,7 @@ json baseline_json(const test::TestReport &report)
 
 } // namespace
 
-void print_report(const test::TestReport &report, const record::RunFiles &files)
+void print_report(const test::TestReport &report, const run::RunFiles &files)
 {
     print_baseline(report);
     fmt::print("tested     {} images in {:.1f} s{}: {}\n", report.tested, report.seconds,

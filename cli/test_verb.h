@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "cli/walk_arguments.h"
-#include "replayer/record/run_directory.h"
-#include "replayer/record/spec.h"
+#include "replayer/run/run_directory.h"
+#include "replayer/run/spec.h"
 #include "replayer/test/test_run.h"
 
 namespace fencepost::cli {
@@ -40,11 +40,11 @@ struct TestArguments {
 void add_test_arguments(CLI::App &verb, TestArguments &arguments);
 void check_test_arguments(const TestArguments &arguments);
 // Whether what judges suits what the spec records.
-void check_oracles(const record::Spec &spec, const TestArguments &arguments);
+void check_oracles(const run::Spec &spec, const TestArguments &arguments);
 
-test::TestReport run_test(const Context &context, const record::RunFiles &files,
+test::TestReport run_test(const Context &context, const run::RunFiles &files,
                           const TestArguments &arguments);
-void print_report(const test::TestReport &report, const record::RunFiles &files);
+void print_report(const test::TestReport &report, const run::RunFiles &files);
 nlohmann::json report_json(const test::TestReport &report);
 // 1: bugs; 4: none, but not everything could be judged; 5: nothing was tested.
 int exit_code_of(const test::TestReport &report);

@@ -11,6 +11,7 @@ namespace fencepost::cli {
 namespace {
 
 using namespace fencepost::record;
+using namespace fencepost::run;
 
 struct VerifyOptions {
     std::string run;

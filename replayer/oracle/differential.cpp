@@ -2,19 +2,10 @@
 // See differential.h.
 #include "replayer/oracle/differential.h"
 
-#include "replayer/record/jobs.h"
-
 namespace fencepost::oracle {
 
-LegalStates find_legal_states_of(const std::string &type, const record::RunFiles &run,
-                                 const record::RecordInputs &inputs,
-                                 const std::filesystem::path &cache,
-                                 const std::function<void(const std::string &line)> &progress)
+LegalStates mask_file_system(const LegalStates &legal)
 {
-    record::RecordInputs other = inputs;
-    record::use_file_system(other.setup, type);
-    record::use_file_system(other.workload, type);
-    LegalStates legal = find_legal_states(run, other, cache, progress, type);
     History history = legal.history();
     // How many links a directory has, what a fresh file system holds and whose its root is are
     // nobody's operations.

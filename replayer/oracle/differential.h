@@ -7,10 +7,7 @@
 
 namespace fencepost::oracle {
 
-// `type` is ext4 or xfs. What two file systems may do differently is masked.
-LegalStates find_legal_states_of(const std::string &type, const record::RunFiles &run,
-                                 const record::RecordInputs &inputs,
-                                 const std::filesystem::path &cache,
-                                 const std::function<void(const std::string &line)> &progress);
+// `legal`: as the other file system has them. What two file systems may do differently is masked.
+LegalStates mask_file_system(const LegalStates &legal);
 
 } // namespace fencepost::oracle

@@ -13,7 +13,7 @@
 #include "base/places.h"
 #include "replayer/guest/guest_config.h"
 #include "replayer/oracle/log_watch.h"
-#include "replayer/record/spec_reader.h"
+#include "replayer/run/spec_reader.h"
 
 namespace fencepost::oracle {
 
@@ -38,10 +38,10 @@ OracleFolder read_oracle(const fs::path &directory, const std::string &name)
     } catch (const toml::parse_error &wrong) {
         fail(ErrorKind::usage, "{}:{}: {}", file.string(), wrong.source().begin.line,
              wrong.description());
-    } catch (const record::TomlGaveUp &) {
+    } catch (const run::TomlGaveUp &) {
         fail(ErrorKind::usage, "{}: this is not TOML", file.string());
     }
-    const record::TableReader reader(document, file.string(), "",
+    const run::TableReader reader(document, file.string(), "",
                                      {"summary", "built_in", "file_systems", "program", "needs",
                                       "before", "after", "copy", "time_limit", "memory"});
     OracleFolder oracle;

@@ -94,17 +94,14 @@ private:
     Masks masks_;
     agent::SpaceRange healthy_space_;
     std::optional<ProgressTable> progress_; // nothing: the recovery command does not ask
-    std::size_t pm_device_ = 0;
     guest::ScratchDirectory scratch_;
 };
 
 ImageJudge::ImageJudge(const JudgeSettings &settings)
     : settings_(settings), choice_(choose_oracles(settings)), scratch_(settings.cache)
 {
-    if (choice_.mount) {
-        request_.mount = *choice_.mount;
-        pm_device_ = choice_.pm_device;
-    }
+    if (choice_.mount)
+        request_.mount = choice_.mount->request;
     request_.dump = !choice_.trees.empty();
     request_.usable = choice_.usable;
     request_.limits.blocks = kSentBlocks;
@@ -115,9 +112,9 @@ ImageJudge::ImageJudge(const JudgeSettings &settings)
     for (const std::uint64_t hash : known)
         request_.known_blocks.append(reinterpret_cast<const char *>(&hash), sizeof hash);
     if (choice_.program) {
-        request_.command = settings.inputs.workload.steps.at(settings.inputs.workload_step).command;
+        request_.command = run::workload_of(settings.inputs).command;
         request_.command.argv = settings.inputs.test.recovery;
-        request_.command.directory = choice_.mount ? choice_.mount->target : "/";
+        request_.command.directory = choice_.mount ? choice_.mount->request.target : "/";
         if (wants_progress(settings.inputs))
             progress_.emplace(trace::TraceReader(settings.run.trace()));
     }
@@ -220,9 +217,9 @@ void ImageJudge::ask_programs(Phase phase, const Subject &subject, Judgement &ju
 {
     if (!choice_.mount)
         return;
-    const guest::PmConfig &device = settings_.inputs.config.pm.at(pm_device_);
+    const guest::PmConfig &device = settings_.inputs.config.pm.at(choice_.mount->pm_device);
     const std::uint64_t offset = guest::pm_data_offset(device);
-    const PmPart part = {subject.pm_files[pm_device_], offset, device.size - offset};
+    const PmPart part = {subject.pm_files[choice_.mount->pm_device], offset, device.size - offset};
     const Stopwatch watch;
     for (const OracleFolder &oracle : choice_.programs) {
         if (phase == Phase::before ? !oracle.before : !oracle.after)

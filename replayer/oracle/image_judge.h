@@ -9,18 +9,22 @@
 #include <vector>
 
 #include "replayer/oracle/judge.h"
-#include "replayer/record/recorder.h"
-#include "replayer/record/run_directory.h"
+#include "replayer/run/inputs.h"
+#include "replayer/run/observations.h"
+#include "replayer/run/run_directory.h"
 
 namespace fencepost::oracle {
 
 struct JudgeSettings {
-    record::RunFiles run;
-    record::RecordInputs inputs; // of the run
+    run::RunFiles run;
+    run::Inputs inputs; // of the run
     // Names; empty: the spec's choice, or what suits its file system. An unknown one is a usage
     // error.
     std::vector<std::string> oracles = {};
-    std::filesystem::path cache;
+    std::filesystem::path cache; // for copies of images
+    // Asked once for each oracle that compares trees: the workload without a crash, on its own file
+    // system (empty) or on another.
+    std::function<run::Observations(const std::string &file_system)> observe = {};
     std::function<void(const std::string &line)> progress = {};
     bool closing_checks =
         true; // false: `usable` without the check after it, to measure guests alone
@@ -31,8 +35,7 @@ struct JudgeSettings {
 void check_oracles(const std::vector<std::string> &names, const std::string &file_system,
                    bool has_recovery);
 
-// May take a while: what the oracles need to know about the workload is found out first, or taken
-// from the run directory where an earlier test left it.
+// May take a while: what the oracles need to know about the workload is observed first.
 std::unique_ptr<Judge> make_judge(const JudgeSettings &settings);
 
 } // namespace fencepost::oracle

@@ -5,66 +5,12 @@
 #include <algorithm>
 #include <map>
 
-#include "base/files.h"
-#include "guest-images/image/image_store.h"
 #include "replayer/oracle/traced_calls.h"
-#include "trace/reader.h"
+#include "replayer/run/workload_end.h"
 
 namespace fencepost::oracle {
 
-namespace fs = std::filesystem;
-
 namespace {
-
-constexpr std::uint32_t kBlockLimit = 4096; // bytes of blocks that one observation sends: 16 MiB
-
-const agent::JobStep &workload_of(const record::RecordInputs &inputs)
-{
-    if (inputs.workload_step >= inputs.workload.steps.size())
-        fail(ErrorKind::trace, "the run's workload is missing from its job");
-    return inputs.workload.steps[inputs.workload_step];
-}
-
-std::string mount_point_of(const record::RecordInputs &inputs)
-{
-    for (const agent::JobStep &step : inputs.workload.steps)
-        if (step.kind == agent::StepKind::mount)
-            return step.mount.target;
-    throw NoLegalStates("the workload has no file system");
-}
-
-// One observed run, kept in the run directory with the digest of the trace that it belongs to.
-std::vector<agent::Observation>
-observe(const record::RunFiles &run, const record::RecordInputs &inputs, const fs::path &cache,
-        const std::string &name, const std::string &digest, std::uint32_t variation,
-        const std::function<void(const std::string &line)> &progress)
-{
-    const std::string file = fmt::format("{}.{}", name, variation);
-    const Folder folder = run.folder();
-    const std::string below = run.legal_states().filename();
-    // What another kernel or agent left is not what this one must leave.
-    const std::string image = images::ImageStore(cache).open(inputs.config.image).digest;
-    const std::string head = fmt::format("{} {} {}\n", digest, agent::kObservationsVersion, image);
-    agent::JobReport report;
-    if (const std::optional<Folder> earlier = folder.below(below);
-        earlier && earlier->kind_of(file) != Folder::Kind::nothing) {
-        const std::string kept = earlier->read(file, record::kMostJob);
-        if (kept.starts_with(head) &&
-            agent::decode_job(std::string_view(kept).substr(head.size()), report))
-            return std::move(report.observations);
-    }
-    if (progress)
-        progress("finding the legal states of the workload");
-    record::Recorder recorder(cache, {}, {progress, {}});
-    agent::ObservationPlan plan;
-    plan.root = mount_point_of(inputs);
-    plan.limits.blocks = kBlockLimit;
-    plan.variation = variation;
-    agent::JobReport whole = recorder.observe(inputs, plan);
-    report.observations = std::move(whole.observations);
-    folder.made_below(below).write(file, head + agent::encode_job(report));
-    return std::move(report.observations);
-}
 
 bool is_parallel(const agent::JobStep &step)
 {
@@ -151,31 +97,31 @@ std::string LegalStates::operation_of(std::size_t state) const
     return {};
 }
 
-LegalStates find_legal_states(const record::RunFiles &run, const record::RecordInputs &inputs,
-                              const fs::path &cache,
-                              const std::function<void(const std::string &line)> &progress,
-                              const std::string &variant)
+std::string why_no_legal_states(const trace::TraceReader &reader, const run::Inputs &inputs)
 {
-    const agent::JobStep &workload = workload_of(inputs);
-    if (is_parallel(workload))
-        throw NoLegalStates(
-            "threads of the workload run at the same time, and in another order each time");
-    const trace::TraceReader reader(run.trace());
+    if (!inputs.mount)
+        return "the workload has no file system";
+    if (is_parallel(run::workload_of(inputs)))
+        return "threads of the workload run at the same time, and in another order each time";
     // A guest that is gone has no report of what it saw.
-    const std::string &outcome = reader.recording().outcome;
-    for (const record::WorkloadEnd end :
-         {record::WorkloadEnd::panicked, record::WorkloadEnd::hung,
-          record::WorkloadEnd::powered_off, record::WorkloadEnd::rebooted})
-        if (outcome.starts_with(to_string(end)))
-            throw NoLegalStates(fmt::format(
+    for (const run::WorkloadEnd end : {run::WorkloadEnd::panicked, run::WorkloadEnd::hung,
+                                       run::WorkloadEnd::powered_off, run::WorkloadEnd::rebooted})
+        if (reader.recording().outcome.starts_with(to_string(end)))
+            return fmt::format(
                 "the workload took the guest down ({}), so what it leaves cannot be observed",
-                to_string(end)));
-    const std::string &digest = reader.recording().event_digest;
-    const std::string name = variant.empty() ? "own" : variant;
-    History history = make_history(observe(run, inputs, cache, name, digest, 0, progress));
-    const History again = make_history(observe(run, inputs, cache, name, digest, 1, progress));
+                to_string(end));
+    return {};
+}
+
+LegalStates find_legal_states(const trace::TraceReader &reader, const run::Inputs &inputs,
+                              const run::Observations &observations,
+                              const std::function<void(const std::string &line)> &progress)
+{
+    History history = make_history(observations.first);
+    const History again = make_history(observations.second);
     if (const std::string why = mask_differences(history, again); !why.empty())
         throw NoLegalStates(why);
+    const agent::JobStep &workload = run::workload_of(inputs);
     std::vector<TracedOperation> operations =
         workload.kind == agent::StepKind::ops ? marked_operations(reader, history)
         : !workload.operations.empty()

@@ -10,8 +10,9 @@
 
 #include "replayer/oracle/history.h"
 #include "replayer/oracle/semantic.h"
-#include "replayer/record/recorder.h"
-#include "replayer/record/run_directory.h"
+#include "replayer/run/inputs.h"
+#include "replayer/run/observations.h"
+#include "trace/reader.h"
 
 namespace fencepost::oracle {
 
@@ -44,12 +45,12 @@ private:
     std::vector<TracedOperation> operations_; // in order of first_seq
 };
 
-// Runs the workload twice more, or takes what an earlier call left in the run directory. Throws
-// NoLegalStates for a workload that cannot be judged by its trees. `variant` tells inputs that are
-// not the run's own from those that are.
-LegalStates find_legal_states(const record::RunFiles &run, const record::RecordInputs &inputs,
-                              const std::filesystem::path &cache,
-                              const std::function<void(const std::string &line)> &progress,
-                              const std::string &variant = "");
+// Why the run has no legal states, whatever is observed; empty: it may have some.
+std::string why_no_legal_states(const trace::TraceReader &reader, const run::Inputs &inputs);
+
+// Throws NoLegalStates for a workload that cannot be judged by its trees.
+LegalStates find_legal_states(const trace::TraceReader &reader, const run::Inputs &inputs,
+                              const run::Observations &observations,
+                              const std::function<void(const std::string &line)> &progress);
 
 } // namespace fencepost::oracle

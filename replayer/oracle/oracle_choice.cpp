@@ -3,7 +3,6 @@
 #include "replayer/oracle/oracle_choice.h"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "base/child_process.h"
 #include "replayer/oracle/differential.h"
@@ -11,25 +10,6 @@
 namespace fencepost::oracle {
 
 namespace {
-
-std::optional<agent::MountRequest> mount_of(const agent::Job &job)
-{
-    for (const agent::JobStep &step : job.steps)
-        if (step.kind == agent::StepKind::mount)
-            return step.mount;
-    return std::nullopt;
-}
-
-std::size_t device_number(const std::string &source, std::size_t devices)
-{
-    constexpr std::string_view kPrefix = "/dev/pmem";
-    const std::size_t number = source.starts_with(kPrefix)
-                                   ? std::strtoul(source.c_str() + kPrefix.size(), nullptr, 10)
-                                   : 0;
-    if (number >= devices)
-        fail(ErrorKind::trace, "the run mounts {}, which is not one of its PM devices", source);
-    return number;
-}
 
 std::optional<std::string> missing_need(const OracleFolder &oracle)
 {
@@ -44,17 +24,15 @@ public:
     explicit Chooser(const JudgeSettings &settings)
         : settings_(settings), test_(settings.inputs.test)
     {
-        choice_.mount = mount_of(settings.inputs.workload);
-        if (choice_.mount)
-            choice_.pm_device =
-                device_number(choice_.mount->source, settings.inputs.config.pm.size());
+        choice_.mount = settings.inputs.mount;
     }
 
     OracleChoice run()
     {
         const std::vector<std::string> &asked =
             !settings_.oracles.empty() ? settings_.oracles : test_.oracles;
-        check_oracles(asked, choice_.mount ? choice_.mount->fstype : "", !test_.recovery.empty());
+        check_oracles(asked, choice_.mount ? choice_.mount->request.fstype : "",
+                      !test_.recovery.empty());
         if (asked.empty())
             choose_defaults();
         for (const std::string &name : asked)
@@ -75,7 +53,7 @@ private:
     {
         if (choice_.mount) {
             for (const OracleFolder &oracle : shipped_oracles())
-                if (!oracle.built_in && oracle.is_for(choice_.mount->fstype))
+                if (!oracle.built_in && oracle.is_for(choice_.mount->request.fstype))
                     choose(oracle);
             choice_.usable = true;
             try {
@@ -91,7 +69,7 @@ private:
     void add_closing_checks()
     {
         for (OracleFolder &oracle : shipped_oracles()) {
-            if (oracle.built_in || !oracle.after || !oracle.is_for(choice_.mount->fstype) ||
+            if (oracle.built_in || !oracle.after || !oracle.is_for(choice_.mount->request.fstype) ||
                 std::any_of(choice_.programs.begin(), choice_.programs.end(),
                             [&](const OracleFolder &chosen) { return chosen.name == oracle.name; }))
                 continue;
@@ -126,13 +104,23 @@ private:
 
     run::ChosenPromise promise() const
     {
-        return run::choose_promise(choice_.mount->fstype, choice_.mount->options, test_.promise);
+        return run::choose_promise(choice_.mount->request.fstype, choice_.mount->request.options,
+                                   test_.promise);
+    }
+
+    // `file_system`: empty for the run's own.
+    LegalStates legal_states(const std::string &file_system) const
+    {
+        const trace::TraceReader reader(settings_.run.trace());
+        if (const std::string why = why_no_legal_states(reader, settings_.inputs); !why.empty())
+            throw NoLegalStates(why);
+        return find_legal_states(reader, settings_.inputs, settings_.observe(file_system),
+                                 settings_.progress);
     }
 
     void add_semantic()
     {
-        LegalStates legal =
-            find_legal_states(settings_.run, settings_.inputs, settings_.cache, settings_.progress);
+        LegalStates legal = legal_states("");
         for (const Mask &mask : legal.history().masks)
             say(fmt::format("no two runs agree on the {} of {}: not compared", mask.field,
                             mask.path));
@@ -141,17 +129,14 @@ private:
 
     void add_differential()
     {
-        const std::string other = !test_.other_file_system.empty()  ? test_.other_file_system
-                                  : choice_.mount->fstype == "ext4" ? "xfs"
-                                                                    : "ext4";
-        choice_.trees.push_back({"differential",
-                                 find_legal_states_of(other, settings_.run, settings_.inputs,
-                                                      settings_.cache, settings_.progress),
-                                 promise()});
+        const std::string other = !test_.other_file_system.empty() ? test_.other_file_system
+                                  : choice_.mount->request.fstype == "ext4" ? "xfs"
+                                                                            : "ext4";
+        choice_.trees.push_back({"differential", mask_file_system(legal_states(other)), promise()});
     }
 
     const JudgeSettings &settings_;
-    const record::TestSpec &test_;
+    const run::TestSpec &test_;
     OracleChoice choice_;
 };
 

@@ -19,8 +19,7 @@ struct TreeOracle {
 };
 
 struct OracleChoice {
-    std::optional<agent::MountRequest> mount; // nothing: the run has no file system
-    std::size_t pm_device = 0;                // that it is on
+    std::optional<run::Mount> mount; // nothing: the run has no file system
     std::vector<OracleFolder> programs;
     std::vector<TreeOracle> trees;
     bool usable = false;

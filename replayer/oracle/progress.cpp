@@ -139,7 +139,7 @@ std::vector<std::string> recovery_environment(const Progress *progress, bool cra
     return environment;
 }
 
-bool wants_progress(const record::RecordInputs &inputs)
+bool wants_progress(const run::Inputs &inputs)
 {
     if (inputs.test.recovery.empty())
         return false;

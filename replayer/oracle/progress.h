@@ -57,6 +57,6 @@ std::vector<std::string> recovery_environment(const Progress *progress, bool cra
 
 // Whether images at different points of the workload are to be told apart for the recovery command:
 // what the spec says, or whether the command or a copied file has the name of one of the variables.
-bool wants_progress(const record::RecordInputs &inputs);
+bool wants_progress(const run::Inputs &inputs);
 
 } // namespace fencepost::oracle

@@ -32,11 +32,11 @@ const char *dry_run_of(const std::string &type)
 
 } // namespace
 
-void check_file_system(const Spec &spec)
+void check_file_system(const run::Spec &spec)
 {
     if (!spec.file_system || spec.file_system->mkfs_program)
         return; // the user's own program
-    const FileSystemSpec &file_system = *spec.file_system;
+    const run::FileSystemSpec &file_system = *spec.file_system;
     if (file_system.type != "ext4" && file_system.type != "xfs") {
         if (file_system.type != "ext2" && !spec.guest.has_own_image() &&
             spec.guest.image == images::kDefaultImage)

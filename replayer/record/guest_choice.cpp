@@ -9,7 +9,7 @@ namespace fencepost::record {
 
 namespace {
 
-images::BuildRequest own_image(const GuestSpec &guest)
+images::BuildRequest own_image(const run::GuestSpec &guest)
 {
     images::BuildRequest request;
     request.kernel = guest.kernel;
@@ -32,7 +32,7 @@ images::BuildRequest own_image(const GuestSpec &guest)
 
 } // namespace
 
-guest::GuestConfig guest_config(const Spec &spec, const std::filesystem::path &cache,
+guest::GuestConfig guest_config(const run::Spec &spec, const std::filesystem::path &cache,
                                 const std::function<void(const std::string &line)> &progress)
 {
     guest::GuestConfig config;

@@ -6,8 +6,8 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "replayer/record/ops_parser.h"
-#include "replayer/record/script.h"
+#include "replayer/run/ops_parser.h"
+#include "replayer/run/script.h"
 
 namespace fencepost::record {
 
@@ -20,10 +20,10 @@ using agent::StepKind;
 constexpr const char *kSetupScript = "/run/fencepost/setup.sh";
 constexpr const char *kWorkloadScript = "/run/fencepost/workload.sh";
 
-std::vector<agent::JobFile> copied_files(const Spec &spec)
+std::vector<agent::JobFile> copied_files(const run::Spec &spec)
 {
     std::vector<agent::JobFile> files;
-    for (const CopySpec &copy : spec.copies) {
+    for (const run::CopySpec &copy : spec.copies) {
         struct stat status;
         if (stat(copy.from.c_str(), &status) < 0 || !S_ISREG(status.st_mode))
             fail(ErrorKind::usage, "{} is not a file that can be copied", copy.from.string());
@@ -37,7 +37,7 @@ std::vector<agent::JobFile> copied_files(const Spec &spec)
     return files;
 }
 
-std::string device_path(const FileSystemSpec &file_system,
+std::string device_path(const run::FileSystemSpec &file_system,
                         const std::vector<agent::PmDevice> &devices)
 {
     if (file_system.device >= devices.size())
@@ -46,7 +46,7 @@ std::string device_path(const FileSystemSpec &file_system,
     return "/dev/" + devices[file_system.device].name;
 }
 
-JobStep mount_step(const FileSystemSpec &file_system, const std::string &device,
+JobStep mount_step(const run::FileSystemSpec &file_system, const std::string &device,
                    const std::string &options)
 {
     JobStep step;
@@ -55,7 +55,7 @@ JobStep mount_step(const FileSystemSpec &file_system, const std::string &device,
     return step;
 }
 
-JobStep unmount_step(const FileSystemSpec &file_system)
+JobStep unmount_step(const run::FileSystemSpec &file_system)
 {
     JobStep step;
     step.kind = StepKind::unmount;
@@ -63,7 +63,7 @@ JobStep unmount_step(const FileSystemSpec &file_system)
     return step;
 }
 
-JobStep run_step(const Spec &spec, std::vector<std::string> argv)
+JobStep run_step(const run::Spec &spec, std::vector<std::string> argv)
 {
     JobStep step;
     step.command.argv = std::move(argv);
@@ -101,7 +101,8 @@ void add_mkfs_environment(const std::string &type, JobStep &step)
         step.command.environment.push_back(each);
 }
 
-JobStep mkfs_step(const Spec &spec, const FileSystemSpec &file_system, const std::string &device)
+JobStep mkfs_step(const run::Spec &spec, const run::FileSystemSpec &file_system,
+                  const std::string &device)
 {
     std::vector<std::string> argv = mkfs_of(file_system).argv;
     argv.push_back(device);
@@ -113,7 +114,7 @@ JobStep mkfs_step(const Spec &spec, const FileSystemSpec &file_system, const std
 
 } // namespace
 
-MkfsCommand mkfs_of(const FileSystemSpec &file_system)
+MkfsCommand mkfs_of(const run::FileSystemSpec &file_system)
 {
     MkfsCommand command = {file_system.mkfs_program
                                ? std::vector<std::string>{*file_system.mkfs_program}
@@ -124,14 +125,14 @@ MkfsCommand mkfs_of(const FileSystemSpec &file_system)
     return command;
 }
 
-Job setup_job(const Spec &spec, const std::vector<agent::PmDevice> &devices)
+Job setup_job(const run::Spec &spec, const std::vector<agent::PmDevice> &devices)
 {
     // Guest time, which passes quickly while a guest waits, for example for its random numbers.
     constexpr std::uint32_t kSetupLimitMs = 600'000;
     Job job;
     job.files = copied_files(spec);
     const bool has_script = !spec.setup_script.empty();
-    const FileSystemSpec *file_system = spec.file_system ? &*spec.file_system : nullptr;
+    const run::FileSystemSpec *file_system = spec.file_system ? &*spec.file_system : nullptr;
     if (file_system && file_system->mkfs_program.value_or("default") != "")
         job.steps.push_back(mkfs_step(spec, *file_system, device_path(*file_system, devices)));
     // A file system that formats itself at its first mount has that one here too.
@@ -153,30 +154,30 @@ Job setup_job(const Spec &spec, const std::vector<agent::PmDevice> &devices)
     return job;
 }
 
-void check_workload(const Spec &spec)
+void check_workload(const run::Spec &spec)
 {
     copied_files(spec);
     switch (spec.workload.kind) {
-    case WorkloadKind::script:
-        split_script(spec.workload.source);
+    case run::WorkloadKind::script:
+        run::split_script(spec.workload.source);
         return;
-    case WorkloadKind::program:
+    case run::WorkloadKind::program:
         return;
-    case WorkloadKind::ops:
-        parse_ops(spec.workload.source);
+    case run::WorkloadKind::ops:
+        run::parse_ops(spec.workload.source);
         return;
-    case WorkloadKind::j_lang:
-        parse_j_lang(spec.workload.source);
+    case run::WorkloadKind::j_lang:
+        run::parse_j_lang(spec.workload.source);
         return;
     }
 }
 
-std::size_t workload_step(const Spec &spec)
+std::size_t workload_step(const run::Spec &spec)
 {
     return spec.file_system ? 1 : 0;
 }
 
-Job workload_job(const Spec &spec, const std::vector<agent::PmDevice> &devices)
+Job workload_job(const run::Spec &spec, const std::vector<agent::PmDevice> &devices)
 {
     Job job;
     job.recorded = true;
@@ -184,26 +185,26 @@ Job workload_job(const Spec &spec, const std::vector<agent::PmDevice> &devices)
     if (spec.file_system)
         job.steps.push_back(mount_step(*spec.file_system, device_path(*spec.file_system, devices),
                                        spec.file_system->mount_options));
-    const WorkloadSpec &workload = spec.workload;
+    const run::WorkloadSpec &workload = spec.workload;
     JobStep step;
     switch (workload.kind) {
-    case WorkloadKind::script: {
-        const std::vector<ScriptCommand> commands = split_script(workload.source);
-        job.files.push_back({kWorkloadScript, 0755, marked_script(commands)});
+    case run::WorkloadKind::script: {
+        const std::vector<run::ScriptCommand> commands = run::split_script(workload.source);
+        job.files.push_back({kWorkloadScript, 0755, run::marked_script(commands)});
         step = run_step(spec, {"/bin/sh", kWorkloadScript});
-        for (const ScriptCommand &command : commands)
+        for (const run::ScriptCommand &command : commands)
             step.operations.push_back(command.text);
         break;
     }
-    case WorkloadKind::program:
+    case run::WorkloadKind::program:
         step = run_step(spec, workload.command);
         break;
-    case WorkloadKind::ops:
-    case WorkloadKind::j_lang:
+    case run::WorkloadKind::ops:
+    case run::WorkloadKind::j_lang:
         step = run_step(spec, {});
         step.kind = StepKind::ops;
-        step.ops = workload.kind == WorkloadKind::ops ? parse_ops(workload.source)
-                                                      : parse_j_lang(workload.source);
+        step.ops = workload.kind == run::WorkloadKind::ops ? run::parse_ops(workload.source)
+                                                           : run::parse_j_lang(workload.source);
         break;
     }
     step.system_calls = workload.system_calls;

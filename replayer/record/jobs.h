@@ -8,30 +8,30 @@
 
 #include "guest-images/agent/job.h"
 #include "guest-images/agent/mailbox.h"
-#include "replayer/record/spec.h"
+#include "replayer/run/spec.h"
 
 namespace fencepost::record {
 
 // Formats, mounts, runs the set-up script and unmounts. Nothing of it is recorded.
-agent::Job setup_job(const Spec &spec, const std::vector<agent::PmDevice> &devices);
+agent::Job setup_job(const run::Spec &spec, const std::vector<agent::PmDevice> &devices);
 // Mounts and runs the workload; recorded from the mount on.
-agent::Job workload_job(const Spec &spec, const std::vector<agent::PmDevice> &devices);
+agent::Job workload_job(const run::Spec &spec, const std::vector<agent::PmDevice> &devices);
 
 // Throws the usage error that workload_job() would throw.
-void check_workload(const Spec &spec);
+void check_workload(const run::Spec &spec);
 // A usage error for a file system that is not known or does not fit its device, in mkfs's own
 // words.
-void check_file_system(const Spec &spec);
+void check_file_system(const run::Spec &spec);
 
 // How a file system is made; the device is one more argument.
 struct MkfsCommand {
     std::vector<std::string> argv;
     std::vector<std::string> environment; // NAME=value
 };
-MkfsCommand mkfs_of(const FileSystemSpec &file_system);
+MkfsCommand mkfs_of(const run::FileSystemSpec &file_system);
 
 // Which step of workload_job() is the workload itself.
-std::size_t workload_step(const Spec &spec);
+std::size_t workload_step(const run::Spec &spec);
 
 // Lets a job make and mount another file system, with the options that it gets by default.
 void use_file_system(agent::Job &job, const std::string &type);

@@ -35,13 +35,13 @@ void count_incidental_fences(const fs::path &path, const std::vector<std::string
 
 } // namespace
 
-symbols::SymbolizeReport name_code(const RunFiles &files, const Spec &spec,
+symbols::SymbolizeReport name_code(const run::RunFiles &files, const run::Spec &spec,
                                    const guest::Template &source, const fs::path &cache)
 {
     symbols::SymbolSources sources;
     sources.kallsyms = files.kallsyms();
     sources.modules = files.modules();
-    for (const CopySpec &copy : spec.copies)
+    for (const run::CopySpec &copy : spec.copies)
         sources.files.push_back({copy.to, copy.from});
     sources.trees = spec.guest.initrd_extra;
     sources.archives = {images::ImageStore(cache).open(source.config.image).initrd};

@@ -6,12 +6,12 @@
 
 #include "analyzer/symbols/symbolize.h"
 #include "replayer/guest/template_store.h"
-#include "replayer/record/run_directory.h"
-#include "replayer/record/spec.h"
+#include "replayer/run/run_directory.h"
+#include "replayer/run/spec.h"
 
 namespace fencepost::record {
 
-symbols::SymbolizeReport name_code(const RunFiles &files, const Spec &spec,
+symbols::SymbolizeReport name_code(const run::RunFiles &files, const run::Spec &spec,
                                    const guest::Template &source,
                                    const std::filesystem::path &cache);
 

@@ -34,14 +34,6 @@ std::optional<std::uint64_t> workload_begin(const trace::TraceReader &reader)
     return begin;
 }
 
-const agent::MountRequest *mount_of(const RecordInputs &inputs)
-{
-    for (const agent::JobStep &step : inputs.workload.steps)
-        if (step.kind == agent::StepKind::mount)
-            return &step.mount;
-    return nullptr;
-}
-
 std::string why_nothing(const agent::MountRequest *mount, bool without_dax)
 {
     if (!mount)
@@ -96,10 +88,10 @@ bool mounted_without_dax(const agent::MountRequest &mount, const std::string &ke
     return !asked || kernel_log.find("Turning off DAX") != std::string::npos;
 }
 
-std::vector<trace::DataQuality> reach_counters(const Reach &reach, const RecordInputs &inputs,
+std::vector<trace::DataQuality> reach_counters(const Reach &reach, const run::Inputs &inputs,
                                                const std::string &kernel_log)
 {
-    const agent::MountRequest *mount = mount_of(inputs);
+    const agent::MountRequest *mount = inputs.mount ? &inputs.mount->request : nullptr;
     const bool without_dax = mount && mounted_without_dax(*mount, kernel_log);
     // A program that flushes PM too knows where PM is; that it wastes flushes is what a rule is
     // for.

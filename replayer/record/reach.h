@@ -29,7 +29,7 @@ Reach reach_of(const trace::TraceReader &reader);
 bool mounted_without_dax(const agent::MountRequest &mount, const std::string &kernel_log);
 
 // Counters for the trace, with what to change. Those that are 0 too.
-std::vector<trace::DataQuality> reach_counters(const Reach &reach, const RecordInputs &inputs,
+std::vector<trace::DataQuality> reach_counters(const Reach &reach, const run::Inputs &inputs,
                                                const std::string &kernel_log);
 
 // Of a recorded trace: those of the counters that are not 0, the gravest first.

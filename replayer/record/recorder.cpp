@@ -21,6 +21,8 @@
 
 namespace fencepost::record {
 
+using run::WorkloadEnd;
+
 namespace fs = std::filesystem;
 using namespace fencepost::guest;
 using agent::MailboxState;
@@ -69,7 +71,7 @@ bool good(const agent::StepReport &step)
 // One recording on its way.
 class Session {
 public:
-    Session(TemplateStore &templates, const Template &source, const RecordInputs &inputs,
+    Session(TemplateStore &templates, const Template &source, const run::Inputs &inputs,
             const fs::path &cache, const RecordProgress &progress)
         : templates_(templates), source_(source), inputs_(inputs), progress_(progress),
           scratch_(cache), files_{scratch_.path() / "mailbox", scratch_.path() / "console"}
@@ -97,7 +99,7 @@ private:
 
     TemplateStore &templates_;
     const Template &source_;
-    const RecordInputs &inputs_;
+    const run::Inputs &inputs_;
     const RecordProgress &progress_;
     ScratchDirectory scratch_;
     RecordingFiles files_;
@@ -273,43 +275,23 @@ void Session::judge_report(RecordResult &result)
 
 } // namespace
 
-const char *to_string(WorkloadEnd end)
-{
-    switch (end) {
-    case WorkloadEnd::finished:
-        return "finished";
-    case WorkloadEnd::failed:
-        return "failed";
-    case WorkloadEnd::timed_out:
-        return "timed_out";
-    case WorkloadEnd::hung:
-        return "hung";
-    case WorkloadEnd::panicked:
-        return "panicked";
-    case WorkloadEnd::powered_off:
-        return "powered_off";
-    case WorkloadEnd::rebooted:
-        return "rebooted";
-    }
-    return "unknown";
-}
-
 Recorder::Recorder(const fs::path &cache, fs::path plugin, RecordProgress progress)
     : cache_(cache), plugin_(std::move(plugin)), progress_(std::move(progress)),
       backend_(make_backend("process", cache)), templates_(cache, *backend_)
 {
 }
 
-RecordInputs Recorder::prepare(const Spec &spec, bool stacks)
+run::Inputs Recorder::prepare(const run::Spec &spec, bool stacks)
 {
     check_workload(spec); // before a guest is booted for it
     check_file_system(spec);
-    RecordInputs inputs;
+    run::Inputs inputs;
     inputs.config = guest_config(spec, cache_, progress_.line);
     const Template source = templates_.ensure(inputs.config, progress_.line);
     inputs.setup = setup_job(spec, source.pm_devices);
     inputs.workload = workload_job(spec, source.pm_devices);
     inputs.workload_step = workload_step(spec);
+    inputs.mount = run::mount_of(inputs.workload, inputs.config.pm.size());
     inputs.host_time_limit = spec.workload.host_time_limit;
     inputs.spec = spec.text;
     inputs.stacks = stacks;
@@ -318,12 +300,12 @@ RecordInputs Recorder::prepare(const Spec &spec, bool stacks)
     return inputs;
 }
 
-Template Recorder::template_of(const RecordInputs &inputs)
+Template Recorder::template_of(const run::Inputs &inputs)
 {
     return templates_.ensure(inputs.config, progress_.line);
 }
 
-std::string Recorder::command_line(const RecordInputs &inputs)
+std::string Recorder::command_line(const run::Inputs &inputs)
 {
     const std::vector<fs::path> pm_files(inputs.config.pm.size(), "PM");
     MachinePlan plan = templates_.plan(inputs.config, "RAM", pm_files);
@@ -336,9 +318,9 @@ std::string Recorder::command_line(const RecordInputs &inputs)
     return quoted(qemu_command(require_qemu(), plan, ChannelFds()));
 }
 
-agent::JobReport Recorder::observe(const RecordInputs &inputs, const agent::ObservationPlan &plan)
+agent::JobReport Recorder::observe(const run::Inputs &inputs, const agent::ObservationPlan &plan)
 {
-    RecordInputs observed = inputs;
+    run::Inputs observed = inputs;
     observed.workload.observe = plan;
     const Template source = templates_.ensure(inputs.config, progress_.line);
     Session session(templates_, source, observed, cache_, progress_);
@@ -350,9 +332,9 @@ agent::JobReport Recorder::observe(const RecordInputs &inputs, const agent::Obse
     return std::move(result.report);
 }
 
-std::vector<fs::path> Recorder::clean_end(const RecordInputs &inputs, const fs::path &directory)
+std::vector<fs::path> Recorder::clean_end(const run::Inputs &inputs, const fs::path &directory)
 {
-    RecordInputs ended = inputs;
+    run::Inputs ended = inputs;
     std::vector<agent::JobStep> &steps = ended.workload.steps;
     if (!steps.empty() && steps.front().kind == agent::StepKind::mount &&
         steps.back().kind != agent::StepKind::unmount) {
@@ -375,7 +357,7 @@ std::vector<fs::path> Recorder::clean_end(const RecordInputs &inputs, const fs::
     return files;
 }
 
-RecordResult Recorder::record(const RecordInputs &inputs, const fs::path &trace,
+RecordResult Recorder::record(const run::Inputs &inputs, const fs::path &trace,
                               const std::function<fs::path(std::size_t device)> &final_pm)
 {
     RecordResult result;

@@ -9,42 +9,15 @@
 #include <string>
 #include <vector>
 
-#include "guest-images/agent/job.h"
 #include "replayer/guest/template_store.h"
-#include "replayer/record/spec.h"
+#include "replayer/run/inputs.h"
+#include "replayer/run/workload_end.h"
 #include "trace/replay.h"
 
 namespace fencepost::record {
 
-// Everything that decides what a recording holds. Kept with a run, so that it can be made again.
-struct RecordInputs {
-    guest::GuestConfig config;
-    agent::Job setup;
-    agent::Job workload;
-    std::size_t workload_step = 0;
-    std::uint32_t host_time_limit = 600; // seconds
-    std::string spec;                    // its text, for the trace
-    bool stacks = false;
-    // Decide nothing about the recording.
-    TestSpec test = {};
-    AnalyzeSpec analyze = {};
-};
-
-// How the workload ended. All but the last leave a trace of everything up to there.
-enum class WorkloadEnd {
-    finished,  // with success
-    failed,    // exit status, signal, or a step before it
-    timed_out, // guest time was over, the agent ended it
-    hung,      // the host's time was over
-    panicked,
-    powered_off,
-    rebooted,
-};
-
-const char *to_string(WorkloadEnd end);
-
 struct RecordResult {
-    WorkloadEnd end = WorkloadEnd::finished;
+    run::WorkloadEnd end = run::WorkloadEnd::finished;
     std::string outcome; // the same in words, with details
     std::uint64_t event_count = 0;
     std::string event_digest;
@@ -74,26 +47,26 @@ public:
              RecordProgress progress);
 
     // Builds the image of a spec that has its own, and makes or finds the template.
-    RecordInputs prepare(const Spec &spec, bool stacks);
+    run::Inputs prepare(const run::Spec &spec, bool stacks);
     // Into `trace`, a new file; an existing one is replaced. PM that differs from what the trace
     // says is kept as `final_pm(device)`. Throws for trouble that is not the workload's.
-    RecordResult record(const RecordInputs &inputs, const std::filesystem::path &trace,
+    RecordResult record(const run::Inputs &inputs, const std::filesystem::path &trace,
                         const std::function<std::filesystem::path(std::size_t device)> &final_pm);
 
     // The workload once more, without the tracer, as the job's ObservationPlan says; PM is gone
     // afterwards. A guest error if it does not end as a workload ends.
-    agent::JobReport observe(const RecordInputs &inputs, const agent::ObservationPlan &plan);
+    agent::JobReport observe(const run::Inputs &inputs, const agent::ObservationPlan &plan);
 
     // The workload once more, without the tracer, and whatever it has mounted unmounted: PM as it
     // is without a crash, in files in `directory`, by device. A guest error if the workload does
     // not end with success.
-    std::vector<std::filesystem::path> clean_end(const RecordInputs &inputs,
+    std::vector<std::filesystem::path> clean_end(const run::Inputs &inputs,
                                                  const std::filesystem::path &directory);
 
     // The template that record() starts from.
-    guest::Template template_of(const RecordInputs &inputs);
+    guest::Template template_of(const run::Inputs &inputs);
     // QEMU's command line of a recording.
-    std::string command_line(const RecordInputs &inputs);
+    std::string command_line(const run::Inputs &inputs);
 
 private:
     std::filesystem::path cache_;
@@ -104,7 +77,7 @@ private:
 };
 
 // The recording guest's image must be made with the agent of this fencepost: a guest error if not.
-guest::GuestConfig guest_config(const Spec &spec, const std::filesystem::path &cache,
+guest::GuestConfig guest_config(const run::Spec &spec, const std::filesystem::path &cache,
                                 const std::function<void(const std::string &line)> &progress);
 
 } // namespace fencepost::record

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "replayer/guest/scratch.h"
 #include "replayer/record/completeness.h"
-#include "replayer/record/run_files.h"
+#include "replayer/run/inputs.h"
 #include "trace/whole_check.h"
 
 namespace fencepost::record {
@@ -23,7 +23,7 @@ std::string describe_event(const trace::Event &event)
                        event.vcpu);
 }
 
-void check_completeness(const RunFiles &files, const trace::TraceReader &reader,
+void check_completeness(const run::RunFiles &files, const trace::TraceReader &reader,
                         VerifyReport &report)
 {
     const ReplayedImage replayed(reader);
@@ -111,7 +111,7 @@ bool VerifyReport::good() const
     return completeness == Completeness::complete && counters_good() && deterministic();
 }
 
-VerifyReport verify_trace(const RunFiles &files)
+VerifyReport verify_trace(const run::RunFiles &files)
 {
     VerifyReport report;
     const trace::TraceReader reader(files.trace());
@@ -122,10 +122,10 @@ VerifyReport verify_trace(const RunFiles &files)
     return report;
 }
 
-void verify_repeats(const RunFiles &files, Recorder &recorder, const fs::path &cache,
+void verify_repeats(const run::RunFiles &files, Recorder &recorder, const fs::path &cache,
                     unsigned times, VerifyReport &report)
 {
-    const RecordInputs inputs = load_inputs(files);
+    const run::Inputs inputs = run::load_inputs(files);
     const trace::TraceReader reader(files.trace());
     const auto meta = reader.meta();
     auto recorded = [&](const char *key) {

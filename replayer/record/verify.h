@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "replayer/record/recorder.h"
-#include "replayer/record/run_directory.h"
+#include "replayer/run/run_directory.h"
 #include "trace/records.h"
 
 namespace fencepost::record {
@@ -44,10 +44,10 @@ struct VerifyReport {
 };
 
 // Reads only, and all of the trace: damage anywhere in it is Error(trace).
-VerifyReport verify_trace(const RunFiles &files);
+VerifyReport verify_trace(const run::RunFiles &files);
 // Records again, `times` times, and compares; adds to the report.
-void verify_repeats(const RunFiles &files, Recorder &recorder, const std::filesystem::path &cache,
-                    unsigned times, VerifyReport &report);
+void verify_repeats(const run::RunFiles &files, Recorder &recorder,
+                    const std::filesystem::path &cache, unsigned times, VerifyReport &report);
 
 // The first event that is not the same in both, in words; empty: none. Where one is a beginning of
 // the other, the words are "the same N events, then one ends".

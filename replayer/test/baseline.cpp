@@ -10,7 +10,7 @@
 #include "replayer/guest/scratch.h"
 #include "replayer/oracle/masks.h"
 #include "replayer/record/recorder.h"
-#include "replayer/record/run_files.h"
+#include "replayer/run/inputs.h"
 
 namespace fencepost::test {
 
@@ -23,8 +23,7 @@ namespace {
 constexpr std::size_t kLogLimit = 64 << 10;
 
 // The lines in which PM files differ from the initial image. `files`: by device of the guest.
-std::vector<image::LineContent> lines_of(const std::vector<fs::path> &files,
-                                         const guest::WorkerPlan &plan)
+std::vector<image::LineContent> lines_of(const std::vector<fs::path> &files, const WorkerPlan &plan)
 {
     std::vector<image::LineContent> lines;
     image::PmCopy initial(plan.initial);
@@ -45,16 +44,16 @@ std::vector<image::LineContent> lines_of(const std::vector<fs::path> &files,
 
 class BaselineRun {
 public:
-    explicit BaselineRun(const guest::WorkerPlan &plan) : worker_(plan, 0, first_) {}
+    explicit BaselineRun(const WorkerPlan &plan) : worker_(plan, 0, first_) {}
 
     void judge(const char *name, std::vector<image::LineContent> lines, std::uint64_t crash_seq)
     {
-        guest::Assignment assignment;
+        Assignment assignment;
         assignment.content.step = first_;
         assignment.content.in_flight = std::move(lines);
         assignment.crash_seq = crash_seq;
         assignment.crashed = false;
-        const guest::Outcome outcome = worker_.test(assignment);
+        const Outcome outcome = worker_.test(assignment);
         baseline.images.emplace_back(name);
         if (outcome.judgement.used_when_empty)
             baseline.used.push_back(*outcome.judgement.used_when_empty);
@@ -69,7 +68,7 @@ public:
 
 private:
     std::shared_ptr<const image::ImageStep> first_ = std::make_shared<image::ImageStep>();
-    guest::Worker worker_;
+    Worker worker_;
 };
 
 } // namespace
@@ -102,8 +101,7 @@ std::vector<oracle::Evidence> Baseline::evidence() const
     return all;
 }
 
-Baseline judge_baseline(const guest::WorkerPlan &plan, const record::RunFiles &run,
-                        const fs::path &cache,
+Baseline judge_baseline(const WorkerPlan &plan, const run::RunFiles &run, const fs::path &cache,
                         const std::function<void(const std::string &line)> &say)
 {
     BaselineRun judging(plan);
@@ -116,7 +114,7 @@ Baseline judge_baseline(const guest::WorkerPlan &plan, const record::RunFiles &r
     try {
         record::Recorder recorder(cache, {}, {[](const std::string &) {}, {}});
         const std::vector<fs::path> files =
-            recorder.clean_end(record::load_inputs(run), scratch.path());
+            recorder.clean_end(run::load_inputs(run), scratch.path());
         judging.judge(kFinalImage, lines_of(files, plan), UINT64_MAX);
     } catch (const Error &error) {
         if (error.kind() != ErrorKind::guest)

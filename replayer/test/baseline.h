@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "replayer/guest/pool/worker.h"
-#include "replayer/record/run_directory.h"
+#include "replayer/run/run_directory.h"
+#include "replayer/test/pool/worker.h"
 
 namespace fencepost::test {
 
@@ -38,7 +38,7 @@ struct Baseline {
 };
 
 // Runs the workload once more, without the tracer, for the final image. `say`: progress.
-Baseline judge_baseline(const guest::WorkerPlan &plan, const record::RunFiles &run,
+Baseline judge_baseline(const WorkerPlan &plan, const run::RunFiles &run,
                         const std::filesystem::path &cache,
                         const std::function<void(const std::string &line)> &say);
 

@@ -60,7 +60,7 @@ image::ImageDelta delta_of(const trace::TraceReader &reader, const std::string &
 // Only what remove_findings() knows: it would leave anything else behind.
 void write(const Folder &finding, const std::string &name, std::string_view text)
 {
-    CHECK(record::is_finding_file(name), "a name of a finding's files");
+    CHECK(run::is_finding_file(name), "a name of a finding's files");
     finding.write(name, text);
 }
 
@@ -90,11 +90,11 @@ json to_json(const Finding &finding)
             {"images", finding.images}};
 }
 
-void write_finding(const record::RunFiles &run, const trace::TraceReader &reader,
+void write_finding(const run::RunFiles &run, const trace::TraceReader &reader,
                    const Finding &finding, const oracle::Judgement &judgement,
                    const FindingStacks &stacks, const trace::IncidentalFences &incidental)
 {
-    CHECK(record::is_finding_id(finding.id), "a finding's id names a folder");
+    CHECK(run::is_finding_id(finding.id), "a finding's id names a folder");
     const Folder folder = run.folder().made_below("findings").made_below(finding.id);
     folder.remove("summary.json"); // of an image that showed it before
     const std::vector<std::byte> delta =
@@ -121,7 +121,7 @@ void write_finding(const record::RunFiles &run, const trace::TraceReader &reader
     write(folder, "summary.json", summary.dump(2, ' ', false, kReplace) + "\n");
 }
 
-void update_findings(const record::RunFiles &run, const std::vector<Finding> &known)
+void update_findings(const run::RunFiles &run, const std::vector<Finding> &known)
 {
     const Folder folder = run.folder();
     const std::optional<Folder> findings = folder.below("findings");
@@ -133,7 +133,7 @@ void update_findings(const record::RunFiles &run, const std::vector<Finding> &kn
         const std::optional<Folder> one = findings->below(finding.id);
         if (!one || one->kind_of("summary.json") == Folder::Kind::nothing)
             continue;
-        json summary = json::parse(one->read("summary.json", record::kMostText), nullptr, false);
+        json summary = json::parse(one->read("summary.json", run::kMostText), nullptr, false);
         if (!summary.is_object())
             continue;
         summary.update(to_json(finding));
@@ -142,7 +142,7 @@ void update_findings(const record::RunFiles &run, const std::vector<Finding> &kn
                 summary["stacks"][store] = json::array();
         write(*one, "summary.json", summary.dump(2, ' ', false, kReplace) + "\n");
     }
-    record::remove_findings(folder, kept);
+    run::remove_findings(folder, kept);
 }
 
 } // namespace fencepost::test

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "replayer/oracle/judge.h"
-#include "replayer/record/run_directory.h"
+#include "replayer/run/run_directory.h"
 #include "replayer/test/results.h"
 #include "trace/incidental_fences.h"
 #include "trace/reader.h"
@@ -23,13 +23,13 @@ struct FindingStacks {
 // summary.json, console.log, tree.json (what was recovered, where it was looked at) and
 // image.delta, of the image that shows the finding. `incidental`: those of the walk that came by
 // it.
-void write_finding(const record::RunFiles &run, const trace::TraceReader &reader,
+void write_finding(const run::RunFiles &run, const trace::TraceReader &reader,
                    const Finding &finding, const oracle::Judgement &judgement,
                    const FindingStacks &stacks, const trace::IncidentalFences &incidental);
 
 // Counts and severities as they are now. Findings that are not known are removed, as far as
 // fencepost wrote them: their verdicts were lost with a killed process.
-void update_findings(const record::RunFiles &run, const std::vector<Finding> &known);
+void update_findings(const run::RunFiles &run, const std::vector<Finding> &known);
 
 nlohmann::json to_json(const Finding &finding);
 

@@ -8,7 +8,6 @@
 
 namespace fencepost::test {
 
-using guest::Explanation;
 using image::InFlightStore;
 
 namespace {
@@ -84,7 +83,7 @@ void add(std::optional<FindingStore> &common, Sites &sites,
 }
 
 // Whether both fail for the same reason; what differs is no longer the finding's.
-bool join(Finding &finding, const guest::DecidingStores &decided, const Explanation &explanation)
+bool join(Finding &finding, const DecidingStores &decided, const Explanation &explanation)
 {
     // What decided by its presence may be guaranteed by now. Then it decides no more.
     const bool present_holds = one_is_there(explanation, finding.present_sites);
@@ -103,7 +102,7 @@ bool join(Finding &finding, const guest::DecidingStores &decided, const Explanat
     return true;
 }
 
-void set_stores(Finding &finding, const std::optional<guest::DecidingStores> &decided)
+void set_stores(Finding &finding, const std::optional<DecidingStores> &decided)
 {
     const auto set = [](std::optional<FindingStore> &common, Sites &sites,
                         const std::optional<InFlightStore> &store) {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "replayer/guest/pool/worker.h"
+#include "replayer/test/pool/worker.h"
 #include "replayer/test/results.h"
 
 namespace fencepost::test {
@@ -24,7 +24,7 @@ public:
     // store of a site that decides by its absence, and has one in flight of the others. Or tests
     // were in vain too often. Empty: none. From any thread.
     std::string explained_by(const oracle::Evidence &evidence,
-                             const guest::Explanation &explanation) const;
+                             const Explanation &explanation) const;
 
     struct Placed {
         Finding finding;
@@ -32,7 +32,7 @@ public:
         // operations, state and image are then to be set.
         bool shows = false;
     };
-    Placed place(const oracle::Evidence &evidence, const guest::Explanation &explanation);
+    Placed place(const oracle::Evidence &evidence, const Explanation &explanation);
 
 private:
     struct Alike {

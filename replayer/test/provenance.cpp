@@ -11,7 +11,7 @@
 #include "guest-images/image/image_store.h"
 #include "guest-images/image/manifest.h"
 #include "replayer/oracle/host_oracle.h"
-#include "replayer/record/run_files.h"
+#include "replayer/run/inputs.h"
 
 namespace fencepost::test {
 
@@ -58,17 +58,14 @@ std::string digest_of(const oracle::OracleFolder &oracle)
     return digest.hex();
 }
 
-std::string file_system_of(const record::RecordInputs &inputs)
+std::string file_system_of(const run::Inputs &inputs)
 {
-    for (const agent::JobStep &step : inputs.workload.steps)
-        if (step.kind == agent::StepKind::mount)
-            return step.mount.fstype;
-    return "";
+    return inputs.mount ? inputs.mount->request.fstype : "";
 }
 
 // Those that were asked for, and those of ours for the file system: they judge by default, and
 // after `usable` has had its turn.
-void add_oracles(const record::RecordInputs &inputs, const std::vector<std::string> &asked,
+void add_oracles(const run::Inputs &inputs, const std::vector<std::string> &asked,
                  std::vector<Producer> &producers)
 {
     std::vector<oracle::OracleFolder> folders;
@@ -90,14 +87,14 @@ void add_oracles(const record::RecordInputs &inputs, const std::vector<std::stri
 } // namespace
 
 std::vector<Producer> producers_of(const fs::path &cache, const std::string &image,
-                                   const record::RunFiles &run, const record::RecordInputs &inputs,
+                                   const run::RunFiles &run, const run::Inputs &inputs,
                                    const std::vector<std::string> &oracles)
 {
     std::vector<Producer> producers;
     add_image(cache, image, producers);
     add_oracles(inputs, oracles, producers);
     producers.push_back({"test", "[test] of the spec (promise, recovery command or time limit)",
-                         Digest().add(record::judgement_text(run)).hex()});
+                         Digest().add(run::judgement_text(run)).hex()});
     producers.push_back({"workload", "a file of the workload or of its recovery command",
                          Digest().add(agent::encode_job(inputs.workload)).hex()});
     producers.push_back({"fencepost", "fencepost itself", FENCEPOST_VERSION});

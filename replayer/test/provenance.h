@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "replayer/record/recorder.h"
-#include "replayer/record/run_directory.h"
+#include "replayer/run/run_directory.h"
 
 namespace fencepost::test {
 
@@ -20,7 +20,7 @@ struct Producer {
 
 // `image`: of the guest; `oracles`: as they were asked for, none: the default ones.
 std::vector<Producer> producers_of(const std::filesystem::path &cache, const std::string &image,
-                                   const record::RunFiles &run, const record::RecordInputs &inputs,
+                                   const run::RunFiles &run, const run::Inputs &inputs,
                                    const std::vector<std::string> &oracles);
 
 } // namespace fencepost::test

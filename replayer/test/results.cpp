@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "base/error.h"
-#include "replayer/record/run_directory.h"
+#include "replayer/run/run_directory.h"
 #include "replayer/test/results_schema.h"
 
 namespace fencepost::test {
@@ -89,7 +89,7 @@ void check_about(trace::Database &database, const std::filesystem::path &path,
              path.string());
     // They are names of folders.
     for (Statement row(database.get(), "SELECT id FROM finding"); row.step();)
-        if (!record::is_finding_id(row.text(0)))
+        if (!run::is_finding_id(row.text(0)))
             fail(ErrorKind::trace,
                  "{} is damaged: a finding has an id that fencepost does not give; --restart "
                  "forgets "
@@ -296,7 +296,7 @@ void Results::add_origin(std::uint64_t image, std::uint64_t seq, std::string_vie
     origin_->bind(1, image).bind(2, seq).bind(3, state).bind(4, std::int64_t{architectural}).run();
 }
 
-void Results::put_outcome(const guest::Outcome &outcome, std::string_view finding)
+void Results::put_outcome(const Outcome &outcome, std::string_view finding)
 {
     const oracle::Judgement &judgement = outcome.judgement;
     const auto usec = [](double seconds) { return static_cast<std::int64_t>(seconds * 1e6); };

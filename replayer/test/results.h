@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#include "replayer/guest/pool/worker.h"
 #include "replayer/image/line_hash.h"
 #include "replayer/test/baseline.h"
+#include "replayer/test/pool/worker.h"
 #include "replayer/test/provenance.h"
 #include "trace/database.h"
 
@@ -109,7 +109,7 @@ public:
                     bool architectural);
 
     // `finding`: empty for a pass and an infra_error.
-    void put_outcome(const guest::Outcome &outcome, std::string_view finding);
+    void put_outcome(const Outcome &outcome, std::string_view finding);
     // A new one, or one that this image is the first to explain.
     void put_finding(const Finding &finding);
     // One without images; does nothing if it is known.

@@ -12,13 +12,13 @@
 
 #include "base/error.h"
 #include "base/interrupt.h"
-#include "replayer/guest/pool/worker_pool.h"
 #include "replayer/image/image_stream.h"
 #include "replayer/image/in_flight_stores.h"
 #include "replayer/states/legality.h"
 #include "replayer/test/finding_files.h"
 #include "replayer/test/grouping.h"
 #include "replayer/test/pm_place.h"
+#include "replayer/test/pool/worker_pool.h"
 #include "replayer/test/workload_finding.h"
 #include "trace/code_names.h"
 
@@ -58,10 +58,9 @@ std::string operation_at(const trace::TraceReader &reader, std::uint64_t seq)
 
 class TestWalk : public states::StateListener {
 public:
-    TestWalk(const record::RunFiles &run, const trace::TraceReader &reader,
-             const image::InitialImage &initial, const guest::WorkerPlan &plan,
-             const TestOptions &options, Results &results,
-             const std::function<void(const TestProgress &)> &progress)
+    TestWalk(const run::RunFiles &run, const trace::TraceReader &reader,
+             const image::InitialImage &initial, const WorkerPlan &plan, const TestOptions &options,
+             Results &results, const std::function<void(const TestProgress &)> &progress)
         : run_(run), reader_(reader), options_(options), results_(results), progress_(progress),
           names_(reader), images_(initial), stream_(images_),
           legality_(options.walk.model, options.walk.promise), judge_(plan.judge),
@@ -103,21 +102,21 @@ public:
 
 private:
     void collect();
-    guest::WorkerPlan with_grouping(guest::WorkerPlan plan);
+    WorkerPlan with_grouping(WorkerPlan plan);
     bool time_is_over() const
     {
         return options_.duration &&
                watch_.seconds() >= static_cast<double>(options_.duration->count());
     }
     image::StateStores stores_of(const states::State &state);
-    void settle(const guest::Outcome &outcome);
-    std::string file_finding(const guest::Outcome &outcome, const Pending &pending);
+    void settle(const Outcome &outcome);
+    std::string file_finding(const Outcome &outcome, const Pending &pending);
     bool wants_confirmation(const image::Hash128 &identity) const;
     void count_bugs();
     void show_progress();
     std::optional<double> seconds_left() const;
 
-    const record::RunFiles &run_;
+    const run::RunFiles &run_;
     const trace::TraceReader &reader_;
     const TestOptions &options_;
     Results &results_;
@@ -144,8 +143,8 @@ private:
     Stopwatch watch_;
     Stopwatch since_commit_;
     std::atomic<bool> stopping_ = false;
-    guest::WorkerPlan plan_;
-    guest::WorkerPool pool_; // last: its threads use the rest
+    WorkerPlan plan_;
+    WorkerPool pool_; // last: its threads use the rest
 };
 
 bool TestWalk::wants_confirmation(const image::Hash128 &identity) const
@@ -156,10 +155,9 @@ bool TestWalk::wants_confirmation(const image::Hash128 &identity) const
     return static_cast<double>(drawn >> 11) * 0x1p-53 < options_.confirm;
 }
 
-guest::WorkerPlan TestWalk::with_grouping(guest::WorkerPlan plan)
+WorkerPlan TestWalk::with_grouping(WorkerPlan plan)
 {
-    plan.explained_by = [this](const oracle::Evidence &failure,
-                               const guest::Explanation &explanation) {
+    plan.explained_by = [this](const oracle::Evidence &failure, const Explanation &explanation) {
         return grouping_.explained_by(failure, explanation);
     };
     plan.may_probe = [this] { return !stopping_ && !time_is_over(); };
@@ -213,7 +211,7 @@ bool TestWalk::state(const states::State &state)
     if (submitted_++ == 0)
         first_seq_ = state.point.seq;
     seq_ = state.point.seq;
-    guest::Assignment assignment;
+    Assignment assignment;
     assignment.image = seen.number;
     assignment.content = stream_.take(state);
     assignment.stores = stores_of(state);
@@ -226,10 +224,10 @@ bool TestWalk::state(const states::State &state)
 
 void TestWalk::collect()
 {
-    std::vector<guest::Outcome> finished = pool_.take_finished();
+    std::vector<Outcome> finished = pool_.take_finished();
     std::sort(finished.begin(), finished.end(),
-              [](const guest::Outcome &a, const guest::Outcome &b) { return a.image < b.image; });
-    for (const guest::Outcome &outcome : finished)
+              [](const Outcome &a, const Outcome &b) { return a.image < b.image; });
+    for (const Outcome &outcome : finished)
         settle(outcome);
     if (since_commit_.seconds() >= kSecondsPerCommit) {
         results_.commit();
@@ -247,7 +245,7 @@ void TestWalk::count_bugs()
             bugs_.insert(finding.id);
 }
 
-void TestWalk::settle(const guest::Outcome &outcome)
+void TestWalk::settle(const Outcome &outcome)
 {
     const auto pending = pending_.find(outcome.image);
     CHECK(pending != pending_.end(), "an outcome of an image that was submitted");
@@ -269,7 +267,7 @@ void TestWalk::settle(const guest::Outcome &outcome)
     report_.probe_seconds += outcome.probe_seconds;
 }
 
-std::string TestWalk::file_finding(const guest::Outcome &outcome, const Pending &pending)
+std::string TestWalk::file_finding(const Outcome &outcome, const Pending &pending)
 {
     auto [finding, shows] =
         grouping_.place(deciding_evidence(outcome.judgement), outcome.explanation);
@@ -357,8 +355,8 @@ void TestWalk::show_progress()
 namespace {
 
 // Judged once for all sessions.
-Baseline baseline_of(const guest::WorkerPlan &plan, const record::RunFiles &run,
-                     const TestGuest &guest, const TestOptions &options, Results &results)
+Baseline baseline_of(const WorkerPlan &plan, const run::RunFiles &run, const TestGuest &guest,
+                     const TestOptions &options, Results &results)
 {
     if (!plan.judge.has_baseline())
         return {};
@@ -413,12 +411,12 @@ const char *to_string(TestStop stop)
     return "unknown";
 }
 
-void forget_results(const record::RunFiles &run)
+void forget_results(const run::RunFiles &run)
 {
-    record::remove_results(run.folder());
+    run::remove_results(run.folder());
 }
 
-TestReport test_run(const record::RunFiles &run, const TestGuest &guest, oracle::Judge &judge,
+TestReport test_run(const run::RunFiles &run, const TestGuest &guest, oracle::Judge &judge,
                     const TestOptions &given,
                     const std::function<void(const TestProgress &)> &progress)
 {
@@ -449,8 +447,8 @@ TestReport test_run(const record::RunFiles &run, const TestGuest &guest, oracle:
         write_workload_finding(run, *finding);
     }
     const image::InitialImage initial(reader);
-    const guest::WorkerPlan plan = {guest.templates(), guest.source(),      initial, judge,
-                                    place.path(),      options.always_fresh};
+    const WorkerPlan plan = {guest.templates(), guest.source(),      initial, judge,
+                             place.path(),      options.always_fresh};
     Baseline baseline = baseline_of(plan, run, guest, options, results);
     if (baseline.stops())
         return stopped_by(std::move(baseline), judge, results);

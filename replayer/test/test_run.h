@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "replayer/oracle/judge.h"
-#include "replayer/record/run_directory.h"
+#include "replayer/run/run_directory.h"
 #include "replayer/states/state_walk.h"
 #include "replayer/test/baseline.h"
 #include "replayer/test/results.h"
@@ -68,7 +68,7 @@ struct TestReport {
     double patch_seconds = 0;
     std::uint64_t probes = 0; // images that were tested to find out what decides
     double probe_seconds = 0;
-    guest::WorkerCounts workers;
+    WorkerCounts workers;
     std::string started_anew; // what had changed since the earlier verdicts; empty: nothing
     // Of all sessions.
     Baseline baseline;
@@ -87,11 +87,11 @@ struct TestReport {
 const char *to_string(TestStop stop);
 
 // Removes all verdicts and findings of the run.
-void forget_results(const record::RunFiles &run);
+void forget_results(const run::RunFiles &run);
 
 // Throws for trouble of the machine and for interrupts; what was judged until then is kept, and the
 // next call goes on from there.
-TestReport test_run(const record::RunFiles &run, const TestGuest &guest, oracle::Judge &judge,
+TestReport test_run(const run::RunFiles &run, const TestGuest &guest, oracle::Judge &judge,
                     const TestOptions &options,
                     const std::function<void(const TestProgress &)> &progress);
 

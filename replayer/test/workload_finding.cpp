@@ -8,23 +8,23 @@
 #include "base/error.h"
 #include "base/folder.h"
 #include "replayer/oracle/log_watch.h"
-#include "replayer/record/recorder.h"
+#include "replayer/run/workload_end.h"
 #include "replayer/test/finding_files.h"
 
 namespace fencepost::test {
 
-using record::WorkloadEnd;
+using run::WorkloadEnd;
 
 namespace {
 
 // The console has what a kernel said that could log no more.
-std::string log_of(const record::RunFiles &run)
+std::string log_of(const run::RunFiles &run)
 {
     const Folder folder = run.folder();
     std::string log;
     for (const std::filesystem::path &path : {run.kernel_log(), run.console()})
         if (folder.kind_of(path.filename()) != Folder::Kind::nothing)
-            log += folder.read(path.filename(), record::kMostText) + "\n";
+            log += folder.read(path.filename(), run::kMostText) + "\n";
     std::erase(log, '\r');
     return log;
 }
@@ -38,8 +38,7 @@ std::string without_times(const std::string &log)
 
 } // namespace
 
-std::optional<Finding> workload_finding(const record::RunFiles &run,
-                                        const trace::Recording &recording)
+std::optional<Finding> workload_finding(const run::RunFiles &run, const trace::Recording &recording)
 {
     const auto ended = [&](WorkloadEnd end) {
         return recording.outcome.starts_with(to_string(end));
@@ -63,9 +62,9 @@ std::optional<Finding> workload_finding(const record::RunFiles &run,
     return finding;
 }
 
-void write_workload_finding(const record::RunFiles &run, const Finding &finding)
+void write_workload_finding(const run::RunFiles &run, const Finding &finding)
 {
-    CHECK(record::is_finding_id(finding.id), "a finding's id names a folder");
+    CHECK(run::is_finding_id(finding.id), "a finding's id names a folder");
     const Folder folder = run.folder().made_below("findings").made_below(finding.id);
     folder.write("console.log", log_of(run));
     folder.write("summary.json",

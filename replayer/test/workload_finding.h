@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "replayer/record/run_directory.h"
+#include "replayer/run/run_directory.h"
 #include "replayer/test/results.h"
 #include "trace/records.h"
 
@@ -13,10 +13,10 @@ namespace fencepost::test {
 inline constexpr const char *kWorkloadOracle = "workload";
 
 // A kernel that crashed, or a guest that never came back; nothing: neither.
-std::optional<Finding> workload_finding(const record::RunFiles &run,
+std::optional<Finding> workload_finding(const run::RunFiles &run,
                                         const trace::Recording &recording);
 
 // summary.json and console.log: what the guest said.
-void write_workload_finding(const record::RunFiles &run, const Finding &finding);
+void write_workload_finding(const run::RunFiles &run, const Finding &finding);
 
 } // namespace fencepost::test

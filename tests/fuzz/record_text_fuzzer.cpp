@@ -8,12 +8,13 @@
 
 #include "base/error.h"
 #include "guest-images/agent/job.h"
-#include "replayer/record/ops_parser.h"
-#include "replayer/record/script.h"
-#include "replayer/record/spec.h"
+#include "replayer/run/ops_parser.h"
+#include "replayer/run/script.h"
+#include "replayer/run/spec.h"
 
 using namespace fencepost;
 using namespace fencepost::record;
+using namespace fencepost::run;
 
 namespace {
 

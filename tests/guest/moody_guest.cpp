@@ -54,6 +54,7 @@ oracle::JudgeSettings settings(std::uint32_t time_limit)
     mount.kind = agent::StepKind::mount;
     mount.mount = {"/dev/pmem0", "/mnt/pm", "moodfs", ""};
     settings.inputs.workload.steps = {mount};
+    settings.inputs.mount = run::mount_of(settings.inputs.workload, 1);
     settings.inputs.test.time_limit = time_limit;
     settings.oracles = {"mount"};
     settings.cache = cache_directory();

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "replayer/guest/pool/worker.h"
 #include "replayer/oracle/image_judge.h"
+#include "replayer/test/pool/worker.h"
 #include "tests/guest/world.h"
 
 namespace fencepost::guest {

@@ -12,7 +12,7 @@
 #include "base/places.h"
 #include "replayer/oracle/image_judge.h"
 #include "replayer/oracle/legal_states.h"
-#include "replayer/record/run_files.h"
+#include "replayer/run/inputs.h"
 #include "tests/guest/world.h"
 #include "trace/replay.h"
 
@@ -96,8 +96,8 @@ pwrite a 10 "beta"
 // Recorded once, by the first test that asks.
 struct JudgedRun {
     TemporaryDirectory directory{"/tmp", "fp-judge-"};
-    record::RunFiles files{directory.path() / "run"};
-    record::RecordInputs inputs;
+    run::RunFiles files{directory.path() / "run"};
+    run::Inputs inputs;
     fs::path last_image = directory.path() / "last"; // PM at the end
 
     explicit JudgedRun(const char *text = kSpec)
@@ -105,13 +105,13 @@ struct JudgedRun {
         record::Recorder recorder(cache_directory(),
                                   built_part("qemu-plugin", "fencepost-tracer.so"),
                                   {[](const std::string &) {}, {}});
-        const record::Spec spec = record::parse_spec(text, "spec.toml", directory.path(),
-                                                     record::FilesFrom::spec_directory);
+        const run::Spec spec =
+            run::parse_spec(text, "spec.toml", directory.path(), run::FilesFrom::spec_directory);
         inputs = recorder.prepare(spec, false);
         fs::create_directory(files.directory);
         const record::RecordResult result = recorder.record(
             inputs, files.trace(), [&](std::size_t) { return directory.path() / "final"; });
-        EXPECT_EQ(result.end, record::WorkloadEnd::finished) << result.outcome;
+        EXPECT_EQ(result.end, run::WorkloadEnd::finished) << result.outcome;
         const trace::TraceReader reader(files.trace());
         const trace::Region region = reader.regions().at(0);
         std::vector<std::byte> bytes(region.size);
@@ -149,7 +149,7 @@ protected:
     }
 
     void choose(const std::string &oracle) { choose({oracle}, judged_run().inputs.test); }
-    void choose(const std::vector<std::string> &oracles, const record::TestSpec &test,
+    void choose(const std::vector<std::string> &oracles, const run::TestSpec &test,
                 bool closing_checks = true)
     {
         JudgeSettings settings;
@@ -159,13 +159,13 @@ protected:
         settings.inputs.test = test;
         settings.cache = cache_directory();
         settings.oracles = oracles;
-        judge_ = make_judge(settings);
+        judge_ = test::make_run_judge(settings);
     }
     // The recovery command is that script.
     void choose_script(const std::vector<std::string> &oracles, const std::string &script,
                        std::uint32_t time_limit = 60)
     {
-        record::TestSpec test = judged_run().inputs.test;
+        run::TestSpec test = judged_run().inputs.test;
         test.recovery = {"/bin/sh", "-c", script};
         test.time_limit = time_limit;
         choose(oracles, test);
@@ -438,7 +438,7 @@ TEST_F(Oracles, AFullFileSystemIsUsable)
 TEST_F(Oracles, TheLegalStatesAreThoseOfTheWorkload)
 {
     const JudgedRun &run = judged_run();
-    const LegalStates legal = find_legal_states(run.files, run.inputs, cache_directory(), {});
+    const LegalStates legal = legal_states_of(run);
     EXPECT_EQ(legal.operations().size(), 12u);
     EXPECT_EQ(legal.history().states.size(), 14u) << "before, after each, at the end";
     EXPECT_TRUE(legal.history().masks.empty());
@@ -458,7 +458,7 @@ TEST_F(Oracles, TheLegalStatesAreThoseOfTheWorkload)
 TEST(Observed, WritesOnAMountWithSync)
 {
     const JudgedRun run(kSyncMount);
-    const LegalStates legal = find_legal_states(run.files, run.inputs, cache_directory(), {});
+    const LegalStates legal = legal_states_of(run);
     const State &write = legal.history().states.at(2);
     EXPECT_EQ(write.durable, agent::Durable::file_data);
     EXPECT_EQ(write.range, (agent::TreeRange{10, 4}));
@@ -473,7 +473,7 @@ TEST(Observed, MoreAttributeNamesThanAPageHolds)
     for (int i = 0; i < 20; ++i)
         spec += fmt::format("setxattr a user.{:0>240} 1\n", i);
     const JudgedRun run((spec + "\"\"\"\n").c_str());
-    const LegalStates legal = find_legal_states(run.files, run.inputs, cache_directory(), {});
+    const LegalStates legal = legal_states_of(run);
     const Tree &end = legal.history().tree_at(legal.window(UINT64_MAX).returned);
     ASSERT_TRUE(end.find("a"));
     EXPECT_EQ(end.find("a")->failed_step, "");
@@ -496,7 +496,7 @@ std::vector<std::uint64_t> sizes(const LegalStates &legal, const std::string &pa
 TEST(Observed, ScriptsCommandByCommand)
 {
     const JudgedRun run((std::string(kScript) + "system_calls = false\n").c_str());
-    const LegalStates legal = find_legal_states(run.files, run.inputs, cache_directory(), {});
+    const LegalStates legal = legal_states_of(run);
     ASSERT_EQ(legal.operations().size(), 4u);
     const auto &operations = legal.operations();
     EXPECT_EQ(sizes(legal, "greeting", operations[0].last_state, operations[1].last_state),
@@ -518,7 +518,7 @@ TEST(Observed, ScriptsCallByCall)
     const JudgedRun run(kScript);
     std::string said;
     const LegalStates legal =
-        find_legal_states(run.files, run.inputs, cache_directory(),
+        legal_states_of(run,
                           [&](const std::string &line) { said += line + "\n"; });
     EXPECT_EQ(said.find("judged by whole commands"), std::string::npos) << said;
     const auto find = [&](const std::string &start) {
@@ -546,7 +546,7 @@ TEST(Observed, ScriptsCallByCall)
 TEST(Observed, ProgramsByTheirSystemCalls)
 {
     const JudgedRun run(kProgram);
-    const LegalStates legal = find_legal_states(run.files, run.inputs, cache_directory(), {});
+    const LegalStates legal = legal_states_of(run);
     std::vector<std::string> kinds;
     for (const TracedOperation &operation : legal.operations()) {
         const State &state = legal.history().states[operation.last_state];

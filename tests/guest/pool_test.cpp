@@ -18,7 +18,7 @@
 
 #include "base/error.h"
 #include "base/pidfd.h"
-#include "replayer/guest/pool/worker_pool.h"
+#include "replayer/test/pool/worker_pool.h"
 #include "tests/guest/world.h"
 
 namespace fencepost::guest {

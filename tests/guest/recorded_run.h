@@ -10,7 +10,7 @@
 #include "replayer/oracle/image_judge.h"
 #include "replayer/record/names.h"
 #include "replayer/record/recorder.h"
-#include "replayer/record/run_files.h"
+#include "replayer/run/inputs.h"
 #include "replayer/test/test_run.h"
 
 namespace fencepost::test {
@@ -23,13 +23,13 @@ public:
         const auto quiet = [](const std::string &) {};
         record::Recorder recorder(cache_directory(),
                                   built_part("qemu-plugin", "fencepost-tracer.so"), {quiet, {}});
-        const record::Spec parsed = record::parse_spec(spec, "spec.toml", directory_.path(),
-                                                       record::FilesFrom::spec_directory);
+        const run::Spec parsed =
+            run::parse_spec(spec, "spec.toml", directory_.path(), run::FilesFrom::spec_directory);
         inputs_ = recorder.prepare(parsed, true);
-        record::save_inputs(files_, inputs_);
+        run::save_inputs(files_, inputs_);
         const record::RecordResult result = recorder.record(
             inputs_, files_.trace(), [&](std::size_t device) { return files_.final_pm(device); });
-        if (result.end != record::WorkloadEnd::finished || !result.complete())
+        if (result.end != run::WorkloadEnd::finished || !result.complete())
             fail(ErrorKind::guest, "the workload was not recorded: {}", result.outcome);
         record::save_results(files_, inputs_, result, recorder.template_of(inputs_));
         // Which stores are the block driver's, whose sectors do not tear, is told by names.
@@ -37,12 +37,12 @@ public:
         guest_.emplace(cache_directory(), backend, inputs_.config, guest::Accelerator::tcg, quiet);
     }
 
-    const record::RunFiles &files() const { return files_; }
+    const run::RunFiles &files() const { return files_; }
     const TestGuest &guest() const { return *guest_; }
     std::unique_ptr<oracle::Judge> judge(const std::vector<std::string> &oracles,
                                          bool closing_checks = true) const
     {
-        return oracle::make_judge({.run = files_,
+        return make_run_judge({.run = files_,
                                    .inputs = inputs_,
                                    .oracles = oracles,
                                    .cache = cache_directory(),
@@ -52,8 +52,8 @@ public:
 
 private:
     TemporaryDirectory directory_;
-    record::RunFiles files_;
-    record::RecordInputs inputs_;
+    run::RunFiles files_;
+    run::Inputs inputs_;
     std::optional<TestGuest> guest_;
 };
 

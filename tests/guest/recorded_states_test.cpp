@@ -46,12 +46,12 @@ std::filesystem::path recorded()
         return trace;
     record::Recorder recorder(cache_directory(), built_part("qemu-plugin", "fencepost-tracer.so"),
                               {[](const std::string &) {}, {}});
-    const record::RecordInputs inputs = recorder.prepare(
-        record::parse_spec(kSpec, "spec.toml", directory.path(), record::FilesFrom::spec_directory),
+    const run::Inputs inputs = recorder.prepare(
+        run::parse_spec(kSpec, "spec.toml", directory.path(), run::FilesFrom::spec_directory),
         true);
     const record::RecordResult result =
         recorder.record(inputs, trace, [](std::size_t) { return directory.path() / "final"; });
-    EXPECT_EQ(result.end, record::WorkloadEnd::finished) << result.outcome;
+    EXPECT_EQ(result.end, run::WorkloadEnd::finished) << result.outcome;
     EXPECT_TRUE(result.complete());
     return trace;
 }

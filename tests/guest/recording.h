@@ -20,7 +20,7 @@ public:
 
     RecordResult record(const std::string &spec, bool stacks = false)
     {
-        const RecordInputs inputs = recorder_.prepare(
+        const Inputs inputs = recorder_.prepare(
             parse_spec(spec, "spec.toml", path(), FilesFrom::spec_directory), stacks);
         return recorder_.record(inputs, trace(), [&](std::size_t device) {
             return path() / ("final" + std::to_string(device));

@@ -13,7 +13,7 @@
 #include "base/files.h"
 #include "guest-images/agent/observed_run.h"
 #include "guest-images/agent/ops_executor.h"
-#include "replayer/record/ops_parser.h"
+#include "replayer/run/ops_parser.h"
 
 namespace fencepost::agent {
 namespace {
@@ -45,7 +45,7 @@ protected:
     std::vector<Observation> observe_ops(const std::string &text)
     {
         return observe([&](Observer &observer) {
-            return execute_ops(record::parse_ops({text, "w.ops", 1}), &observer);
+            return execute_ops(run::parse_ops({text, "w.ops", 1}), &observer);
         });
     }
 

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "base/files.h"
-#include "replayer/guest/pool/deciding_stores.h"
+#include "replayer/test/pool/deciding_stores.h"
 #include "tests/golden/trace_text.h"
 #include "tests/states/image_listener.h"
 #include "tests/states/pm_work.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // How long healthy images take decides when another is called a hang.
-#include "replayer/guest/pool/hang_watch.h"
+#include "replayer/test/pool/hang_watch.h"
 
 #include <gtest/gtest.h>
 

@@ -77,7 +77,7 @@ TEST_F(ProgressTest, ACommandThatDoesNotAskIsNotTold)
 {
     EXPECT_EQ(recovery_environment(nullptr, false),
               std::vector<std::string>{"FENCEPOST_CRASHED=0"});
-    record::RecordInputs inputs;
+    run::Inputs inputs;
     EXPECT_FALSE(wants_progress(inputs));
     inputs.test.recovery = {"/bin/check", "--all"};
     EXPECT_FALSE(wants_progress(inputs));

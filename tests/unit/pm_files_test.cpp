@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "replayer/guest/pool/pm_files.h"
+#include "replayer/test/pool/pm_files.h"
 
 namespace fencepost::guest {
 namespace {

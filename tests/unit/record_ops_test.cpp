@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // File operations and j-lang: what they compile to, what is refused and where, and that the agent's
 // executor does them.
-#include "replayer/record/ops_parser.h"
+#include "replayer/run/ops_parser.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

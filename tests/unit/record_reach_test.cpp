@@ -22,13 +22,14 @@ protected:
         golden::write_trace(text, directory_.path() / "trace.db");
         return reach_of(trace::TraceReader(directory_.path() / "trace.db"));
     }
-    static RecordInputs mounted(const std::string &type, const std::string &options)
+    static Inputs mounted(const std::string &type, const std::string &options)
     {
-        RecordInputs inputs;
+        Inputs inputs;
         agent::JobStep step;
         step.kind = agent::StepKind::mount;
         step.mount = {"/dev/pmem0", "/mnt/pm", type, options};
         inputs.workload.steps.push_back(step);
+        inputs.mount = run::mount_of(inputs.workload, 1);
         return inputs;
     }
     static std::string said(const std::vector<trace::DataQuality> &counters)

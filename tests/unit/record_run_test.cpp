@@ -13,8 +13,8 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "replayer/record/run_files.h"
 #include "replayer/record/verify.h"
+#include "replayer/run/inputs.h"
 #include "trace/amendment.h"
 #include "trace/image.h"
 #include "trace/writer.h"
@@ -292,7 +292,7 @@ TEST_F(RunTest, OneRecorderAtATime)
 TEST_F(RunTest, InputsComeBack)
 {
     make_directories(run());
-    RecordInputs inputs;
+    Inputs inputs;
     inputs.config.clock = guest::Clock::icount;
     inputs.config.recording = true;
     inputs.config.cpus = 2;
@@ -303,7 +303,7 @@ TEST_F(RunTest, InputsComeBack)
     inputs.spec = "[workload]\n";
     inputs.stacks = true;
     save_inputs(files(), inputs);
-    const RecordInputs back = load_inputs(files());
+    const Inputs back = load_inputs(files());
     EXPECT_EQ(back.config.cpus, 2u);
     EXPECT_TRUE(back.config.recording);
     EXPECT_EQ(back.setup, inputs.setup);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Scripts cut into their top-level commands; a real shell says whether the marked script still is
 // one.
-#include "replayer/record/script.h"
+#include "replayer/run/script.h"
 
 #include <gtest/gtest.h>
 

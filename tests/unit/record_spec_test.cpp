@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Specs: every field is read, every mistake is named with its place, and the reference has them
 // all.
-#include "replayer/record/spec.h"
-#include "replayer/record/spec_examples.h"
+#include "replayer/run/spec.h"
+#include "replayer/run/spec_examples.h"
 
 #include <gtest/gtest.h>
 

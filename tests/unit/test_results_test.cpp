@@ -12,7 +12,7 @@ namespace {
 
 using oracle::Verdict;
 
-using guest::Explanation;
+using test::Explanation;
 
 // Sites of stores in flight that an image lacks and has; nothing was tested.
 Explanation guess(const std::vector<trace::SiteId> &missing,
@@ -44,9 +44,9 @@ protected:
     {
         return Results(path(), {trace, oracles});
     }
-    static guest::Outcome outcome(std::uint64_t image, Verdict verdict)
+    static test::Outcome outcome(std::uint64_t image, Verdict verdict)
     {
-        guest::Outcome made;
+        test::Outcome made;
         made.image = image;
         made.judgement.verdict = verdict;
         if (verdict != Verdict::pass)
