@@ -6,7 +6,9 @@
 #include "base/error.h"
 #include "tests/guest/moody_guest.h"
 
-namespace fencepost::guest {
+namespace fencepost::test {
+
+using namespace guest;
 namespace {
 
 double cost(const Outcome &outcome)
@@ -76,13 +78,13 @@ void run(std::uint32_t limit, int more)
 }
 
 } // namespace
-} // namespace fencepost::guest
+} // namespace fencepost::test
 
 int main(int argc, char **argv)
 {
     const bool smoke = argc == 2 && !std::strcmp(argv[1], "--smoke");
     try {
-        smoke ? fencepost::guest::run(5, 2) : fencepost::guest::run(60, 20);
+        smoke ? fencepost::test::run(5, 2) : fencepost::test::run(60, 20);
     } catch (const fencepost::Error &error) {
         std::fprintf(stderr, "judge_bench: %s\n", error.what());
         return 1;

@@ -5,7 +5,9 @@
 
 #include "tests/guest/moody_guest.h"
 
-namespace fencepost::guest {
+namespace fencepost::test {
+
+using namespace guest;
 namespace {
 
 using oracle::Evidence;
@@ -106,4 +108,4 @@ TEST(JudgedGuest, WhatHealthyImagesGetToIsMasked)
 }
 
 } // namespace
-} // namespace fencepost::guest
+} // namespace fencepost::test

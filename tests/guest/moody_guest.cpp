@@ -6,7 +6,9 @@
 #include "base/places.h"
 #include "tests/guest/kernel_module.h"
 
-namespace fencepost::guest {
+namespace fencepost::test {
+
+using namespace guest;
 
 namespace fs = std::filesystem;
 
@@ -97,4 +99,4 @@ Outcome MoodyWorker::test(char mood, bool crashed)
     return worker_->test(assignment);
 }
 
-} // namespace fencepost::guest
+} // namespace fencepost::test

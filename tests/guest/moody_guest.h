@@ -9,7 +9,9 @@
 #include "replayer/test/pool/worker.h"
 #include "tests/guest/world.h"
 
-namespace fencepost::guest {
+namespace fencepost::test {
+
+using namespace guest;
 
 // The judge of a run, in guests that have the module.
 class MoodyJudge : public oracle::Judge {
@@ -60,4 +62,4 @@ private:
     std::uint64_t count_ = 0;
 };
 
-} // namespace fencepost::guest
+} // namespace fencepost::test

@@ -12,7 +12,11 @@
 #include "base/places.h"
 #include "replayer/oracle/image_judge.h"
 #include "replayer/oracle/legal_states.h"
+#include "replayer/record/observe.h"
+#include "replayer/record/recorder.h"
 #include "replayer/run/inputs.h"
+#include "replayer/run/workload_end.h"
+#include "replayer/test/run_judge.h"
 #include "tests/guest/world.h"
 #include "trace/replay.h"
 
@@ -124,6 +128,15 @@ struct JudgedRun {
     }
 };
 
+LegalStates legal_states_of(const JudgedRun &run,
+                            const std::function<void(const std::string &)> &progress = {})
+{
+    const trace::TraceReader reader(run.files.trace());
+    return find_legal_states(
+        reader, run.inputs,
+        record::observe_workload(run.files, run.inputs, cache_directory(), progress), progress);
+}
+
 JudgedRun &judged_run()
 {
     static JudgedRun run;
@@ -149,14 +162,14 @@ protected:
     }
 
     void choose(const std::string &oracle) { choose({oracle}, judged_run().inputs.test); }
-    void choose(const std::vector<std::string> &oracles, const run::TestSpec &test,
+    void choose(const std::vector<std::string> &oracles, const run::TestSpec &spec,
                 bool closing_checks = true)
     {
         JudgeSettings settings;
         settings.closing_checks = closing_checks;
         settings.run = judged_run().files;
         settings.inputs = judged_run().inputs;
-        settings.inputs.test = test;
+        settings.inputs.test = spec;
         settings.cache = cache_directory();
         settings.oracles = oracles;
         judge_ = test::make_run_judge(settings);
@@ -518,8 +531,7 @@ TEST(Observed, ScriptsCallByCall)
     const JudgedRun run(kScript);
     std::string said;
     const LegalStates legal =
-        legal_states_of(run,
-                          [&](const std::string &line) { said += line + "\n"; });
+        legal_states_of(run, [&](const std::string &line) { said += line + "\n"; });
     EXPECT_EQ(said.find("judged by whole commands"), std::string::npos) << said;
     const auto find = [&](const std::string &start) {
         for (const TracedOperation &operation : legal.operations())

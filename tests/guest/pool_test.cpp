@@ -21,7 +21,9 @@
 #include "replayer/test/pool/worker_pool.h"
 #include "tests/guest/world.h"
 
-namespace fencepost::guest {
+namespace fencepost::test {
+
+using namespace guest;
 namespace {
 
 using oracle::Judgement;
@@ -505,4 +507,4 @@ TEST_F(LibvirtPoolTest, WorksAndReplacesLostGuests)
 }
 
 } // namespace
-} // namespace fencepost::guest
+} // namespace fencepost::test

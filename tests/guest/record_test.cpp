@@ -12,6 +12,7 @@
 namespace fencepost::record {
 namespace {
 
+using run::WorkloadEnd;
 using trace::MarkerKind;
 using trace::TraceReader;
 

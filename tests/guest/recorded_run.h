@@ -10,7 +10,9 @@
 #include "replayer/oracle/image_judge.h"
 #include "replayer/record/names.h"
 #include "replayer/record/recorder.h"
+#include "replayer/record/summary.h"
 #include "replayer/run/inputs.h"
+#include "replayer/test/run_judge.h"
 #include "replayer/test/test_run.h"
 
 namespace fencepost::test {
@@ -43,11 +45,11 @@ public:
                                          bool closing_checks = true) const
     {
         return make_run_judge({.run = files_,
-                                   .inputs = inputs_,
-                                   .oracles = oracles,
-                                   .cache = cache_directory(),
-                                   .progress = [](const std::string &) {},
-                                   .closing_checks = closing_checks});
+                               .inputs = inputs_,
+                               .oracles = oracles,
+                               .cache = cache_directory(),
+                               .progress = [](const std::string &) {},
+                               .closing_checks = closing_checks});
     }
 
 private:

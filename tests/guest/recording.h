@@ -20,8 +20,8 @@ public:
 
     RecordResult record(const std::string &spec, bool stacks = false)
     {
-        const Inputs inputs = recorder_.prepare(
-            parse_spec(spec, "spec.toml", path(), FilesFrom::spec_directory), stacks);
+        const run::Inputs inputs = recorder_.prepare(
+            run::parse_spec(spec, "spec.toml", path(), run::FilesFrom::spec_directory), stacks);
         return recorder_.record(inputs, trace(), [&](std::size_t device) {
             return path() / ("final" + std::to_string(device));
         });

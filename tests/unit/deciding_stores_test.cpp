@@ -13,7 +13,7 @@
 #include "tests/states/pm_work.h"
 #include "tests/states/small_trace_file.h"
 
-namespace fencepost::guest {
+namespace fencepost::test {
 namespace {
 
 using image::InFlightStore;
@@ -291,4 +291,4 @@ TEST_F(DecidingStoresTest, AsksFewQuestionsAndGivesUpWithoutAnswers)
 }
 
 } // namespace
-} // namespace fencepost::guest
+} // namespace fencepost::test

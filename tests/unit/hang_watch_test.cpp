@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace fencepost::guest {
+namespace fencepost::test {
 namespace {
 
 using Kind = HangWatch::GuestKind;
@@ -36,4 +36,4 @@ TEST(HangWatch, KnowsHangsByTheirWords)
 }
 
 } // namespace
-} // namespace fencepost::guest
+} // namespace fencepost::test

@@ -15,7 +15,9 @@
 #include "base/files.h"
 #include "replayer/test/pool/pm_files.h"
 
-namespace fencepost::guest {
+namespace fencepost::test {
+
+using namespace guest;
 namespace {
 
 using image::LineContent;
@@ -231,4 +233,4 @@ TEST_F(PmFilesTest, RefusesAGuestWithOtherPm)
 }
 
 } // namespace
-} // namespace fencepost::guest
+} // namespace fencepost::test

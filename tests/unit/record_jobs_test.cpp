@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 namespace fencepost::record {
+
+using namespace run;
 namespace {
 
 Spec spec_of(const std::string &text)

@@ -8,6 +8,8 @@
 #include "tests/golden/trace_text.h"
 
 namespace fencepost::record {
+
+using namespace run;
 namespace {
 
 constexpr const char *kProgram = "function persist module=/bin/prog user=0x5000\n"

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/files.h"
 
-namespace fencepost::record {
+namespace fencepost::run {
 namespace {
 
 namespace fs = std::filesystem;
@@ -270,4 +270,4 @@ TEST(SpecReference, HasEveryField)
 }
 
 } // namespace
-} // namespace fencepost::record
+} // namespace fencepost::run

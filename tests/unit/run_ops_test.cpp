@@ -14,7 +14,7 @@
 #include "base/files.h"
 #include "guest-images/agent/ops_executor.h"
 
-namespace fencepost::record {
+namespace fencepost::run {
 namespace {
 
 namespace fs = std::filesystem;
@@ -358,4 +358,4 @@ TEST(JLang, NamesLineAndColumn)
 }
 
 } // namespace
-} // namespace fencepost::record
+} // namespace fencepost::run

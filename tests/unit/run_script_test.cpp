@@ -10,7 +10,7 @@
 #include "base/files.h"
 #include "guest-images/agent/script_marks.h"
 
-namespace fencepost::record {
+namespace fencepost::run {
 namespace {
 
 std::vector<std::string> commands(const std::string &text)
@@ -139,4 +139,4 @@ TEST(Script, SetEStillEndsIt)
 }
 
 } // namespace
-} // namespace fencepost::record
+} // namespace fencepost::run

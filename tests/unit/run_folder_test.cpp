@@ -19,10 +19,13 @@
 #include "trace/image.h"
 #include "trace/writer.h"
 
-namespace fencepost::record {
+namespace fencepost::run {
 namespace {
 
 namespace fs = std::filesystem;
+using record::Completeness;
+using record::verify_trace;
+using record::VerifyReport;
 using trace::Event;
 using trace::EventBuffer;
 
@@ -324,4 +327,4 @@ TEST_F(RunTest, InputsComeBack)
 }
 
 } // namespace
-} // namespace fencepost::record
+} // namespace fencepost::run
