@@ -9,15 +9,13 @@
 #include "base/error.h"
 #include "cli/states_verb.h"
 #include "replayer/image/image_index.h"
-#include "replayer/image/state_images.h"
-#include "replayer/states/legality.h"
+#include "replayer/image/image_walk.h"
 
 namespace fencepost::cli {
 
 namespace {
 
 using nlohmann::json;
-using states::State;
 
 std::string text_of(const states::StateCount &count)
 {
@@ -45,42 +43,22 @@ json to_json(const states::EpochCount &epoch)
 
 // Prints while the walk goes on: a list may be longer than memory. The document's parts come in the
 // order epochs and states as they are met, then the summary.
-class Listing : public states::StateListener {
+class Listing : public image::ImageListener {
 public:
-    Listing(const image::InitialImage &initial, image::ImageIndex &index,
-            const StatesOptions &options, const states::WalkOptions &walk, bool as_json)
-        : images_(initial), index_(index), options_(options), as_json_(as_json),
-          judging_(options.list && walk.fences == model::FenceRule::explicit_only),
-          legality_(walk.model)
+    Listing(image::ImageIndex &index, const StatesOptions &options, bool as_json)
+        : index_(index), options_(options), as_json_(as_json)
     {
     }
-    void set_walk(const states::StateWalk &walk) { walk_ = &walk; }
 
-    void event(std::uint64_t seq, const trace::Event &event, std::span<const std::byte> wide_values,
-               const model::InFlight &in_flight) override
+    bool image(image::ReadyImage &image) override
     {
-        const bool changes = images_.event(event, wide_values, in_flight);
-        if (judging_)
-            legality_.event(seq, event, wide_values, in_flight, changes);
-    }
-
-    void crash_point(const states::CrashPoint &, const states::ItemTable *items,
-                     const model::InFlight &in_flight) override
-    {
-        images_.crash_point(items, in_flight);
-        if (judging_)
-            legality_.crash_point(in_flight);
-    }
-
-    bool state(const State &state) override
-    {
-        const image::Hash128 identity = images_.hash(state);
-        const auto added =
-            index_.add(identity, state.point.seq, states::text_of(state.levels.choice()));
+        const std::string id = image.id();
+        const bool architectural = !options_.list || image.architectural();
+        const auto added = index_.add(image.identity(), 0, {image.point().seq, id, architectural});
         new_images_ += added.is_new;
         ++states_;
         if (options_.list)
-            print(state, identity, added);
+            print(image, id, architectural, added);
         return states_ < options_.limit;
     }
 
@@ -104,36 +82,30 @@ public:
     const json &epochs() const { return epochs_; }
 
 private:
-    void print(const State &state, const image::Hash128 &identity,
+    void print(const image::ReadyImage &image, const std::string &id, bool architectural,
                const image::ImageIndex::Added &added)
     {
-        const std::string id = states::text_of(walk_->id_of(state));
-        const bool incidental = judging_ && !legality_.legal_architecturally(state);
         if (as_json_) {
             const json row = {{"id", id},
-                              {"seq", state.point.seq},
-                              {"epoch", state.point.epoch},
-                              {"failure_point", state.point.failure_point},
-                              {"promise_changes", state.point.promise},
-                              {"returned", state.point.returned},
+                              {"seq", image.point().seq},
+                              {"epoch", image.point().epoch},
+                              {"failure_point", image.point().failure_point},
+                              {"promise_changes", image.point().promise},
+                              {"returned", image.point().returned},
                               {"image", added.image},
-                              {"identity", identity.hex()},
+                              {"identity", image.identity().hex()},
                               {"new", added.is_new},
-                              {"relies_on_locked_instruction", incidental}};
+                              {"relies_on_locked_instruction", !architectural}};
             fmt::print("{}\n    {}", states_ == 1 ? "" : ",", row.dump());
             return;
         }
         fmt::print("{}  image {}{}{}\n", id, added.image, added.is_new ? "" : " again",
-                   incidental ? ", relies on an incidental locked instruction" : "");
+                   architectural ? "" : ", relies on an incidental locked instruction");
     }
 
-    image::StateImages images_;
     image::ImageIndex &index_;
     const StatesOptions &options_;
-    const states::StateWalk *walk_ = nullptr;
     bool as_json_;
-    bool judging_;
-    states::Legality legality_;
     std::optional<states::EpochCount> largest_;
     json epochs_ = json::array();
     std::uint64_t states_ = 0;
@@ -219,9 +191,10 @@ void list_states(const trace::TraceReader &reader, const StatesOptions &options,
 {
     states::WalkOptions walk_with = walk_options(reader, options.walk, incidental);
     if (!options.after.empty())
-        walk_with.after = states::parse_state_id(options.after);
-    states::StateWalk walk(reader, walk_with);
+        walk_with.after = states::parse_crash_state(options.after);
+    states::require_complete(reader);
     const image::InitialImage initial(reader);
+    image::ImageWalk walk(reader, initial, walk_with, {.labels = options.list});
     std::optional<image::ImageIndex> index;
     if (options.index.empty())
         index.emplace();
@@ -229,8 +202,7 @@ void list_states(const trace::TraceReader &reader, const StatesOptions &options,
         index.emplace(image::ImageIndex::File{options.index, reader.recording().event_digest,
                                               meaning_of(walk_with)});
     const bool as_json = context.settings.json;
-    Listing listing(initial, *index, options, walk_with, as_json);
-    listing.set_walk(walk);
+    Listing listing(*index, options, as_json);
     if (as_json && options.list)
         fmt::print("{{\"states\": [");
     const states::WalkReport report = walk.run(listing);

@@ -6,8 +6,7 @@
 #include "cli/states_verb.h"
 #include "cli/terminal_text.h"
 #include "replayer/image/image_export.h"
-#include "replayer/image/state_images.h"
-#include "replayer/states/legality.h"
+#include "replayer/image/image_walk.h"
 #include "trace/code_names.h"
 
 namespace fencepost::cli {
@@ -16,59 +15,36 @@ namespace {
 
 using nlohmann::json;
 using states::Item;
-using states::ItemLevel;
-using states::State;
+using states::StateView;
 
-// Collects the one state that StateWalk::run_to() offers.
-class OneState : public states::StateListener {
+// Collects the one state that ImageWalk::run_to() offers.
+class OneState : public image::ImageListener {
 public:
-    OneState(const trace::TraceReader &reader, const states::StateId &id)
-        : id_(id), initial_(reader), images_(initial_), legality_(id.model), names_(reader)
+    OneState(const trace::TraceReader &reader, const states::CrashState &state)
+        : state_(state), initial_(reader), names_(reader)
     {
     }
 
-    void event(std::uint64_t seq, const trace::Event &event, std::span<const std::byte> wide_values,
-               const model::InFlight &in_flight) override
+    bool image(image::ReadyImage &image) override
     {
-        const bool changes = images_.event(event, wide_values, in_flight);
-        legality_.event(seq, event, wide_values, in_flight, changes);
-    }
-
-    void crash_point(const states::CrashPoint &, const states::ItemTable *items,
-                     const model::InFlight &in_flight) override
-    {
-        images_.crash_point(items, in_flight);
-        legality_.crash_point(in_flight);
-    }
-
-    bool state(const State &state) override
-    {
-        identity_ = images_.hash(state);
-        epoch_ = state.point.epoch;
-        architectural_ = legality_.legal_architecturally(state);
-        difference_ = images_.difference_from_initial(state);
+        const StateView &state = image.state();
+        identity_ = image.identity();
+        epoch_ = image.point().epoch;
+        architectural_ = image.architectural();
+        difference_ = image.difference_from_initial();
         items_ = json::array();
-        auto exception = state.levels.exceptions.begin();
-        for (std::uint32_t item = 0; item < state.items->items().size(); ++item) {
-            const bool excepted =
-                exception != state.levels.exceptions.end() && exception->item == item;
-            const std::uint64_t last = state.items->items()[item].levels - 1;
-            const std::uint64_t level = excepted                                 ? exception->level
-                                        : state.levels.base == states::Base::all ? last
-                                                                                 : 0;
-            exception += excepted;
-            items_.push_back(item_json(*state.items, item, level));
-        }
+        for (std::uint32_t item = 0; item < state.items->items().size(); ++item)
+            items_.push_back(item_json(*state.items, item, level_of(state, item)));
         return false;
     }
 
     json document() const
     {
-        return {{"id", states::text_of(id_)},
-                {"seq", id_.seq},
+        return {{"id", states::id_of(state_)},
+                {"seq", state_.seq},
                 {"epoch", epoch_},
-                {"model", name_of(id_.model)},
-                {"fences", name_of(id_.fences)},
+                {"model", name_of(state_.model)},
+                {"fences", name_of(state_.fences)},
                 {"identity", identity_.hex()},
                 {"legal_architecturally", architectural_},
                 {"lines_changed", difference_.size()},
@@ -77,7 +53,7 @@ public:
 
     image::ImageDelta delta() const
     {
-        return {.state = states::text_of(id_),
+        return {.state = states::id_of(state_),
                 .regions = {initial_.regions().begin(), initial_.regions().end()},
                 .identity = identity_,
                 .lines = difference_};
@@ -134,10 +110,8 @@ private:
                 {"pieces", pieces}};
     }
 
-    states::StateId id_;
+    states::CrashState state_;
     image::InitialImage initial_;
-    image::StateImages images_;
-    states::Legality legality_;
     trace::CodeNames names_;
     image::Hash128 identity_;
     std::uint64_t epoch_ = 0;
@@ -146,14 +120,13 @@ private:
     json items_;
 };
 
-std::unique_ptr<OneState> find_state(const trace::TraceReader &reader, const std::string &text,
+std::unique_ptr<OneState> find_state(const trace::TraceReader &reader, const std::string &id,
                                      const Incidental &incidental)
 {
-    const states::StateId id = states::parse_state_id(text);
-    states::StateWalk walk(reader, walk_options(reader, id, incidental));
-    walk.check_id(id);
-    auto found = std::make_unique<OneState>(reader, id);
-    walk.run_to(id, *found);
+    const states::CrashState state = states::parse_crash_state(id);
+    auto found = std::make_unique<OneState>(reader, state);
+    image::ImageWalk(reader, found->initial(), walk_options(reader, state, incidental), {})
+        .run_to(state, *found);
     return found;
 }
 

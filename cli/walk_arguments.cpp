@@ -72,7 +72,7 @@ states::WalkOptions walk_options(const trace::TraceReader &reader, const WalkArg
     return walk;
 }
 
-states::WalkOptions walk_options(const trace::TraceReader &reader, const states::StateId &id,
+states::WalkOptions walk_options(const trace::TraceReader &reader, const states::CrashState &id,
                                  const std::vector<std::string> &incidental)
 {
     return states::options_of(id, {reader, trace::incidental_functions(incidental)});

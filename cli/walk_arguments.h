@@ -30,7 +30,7 @@ states::WalkOptions walk_options(const WalkArguments &arguments);
 states::WalkOptions walk_options(const trace::TraceReader &reader, const WalkArguments &arguments,
                                  const std::vector<std::string> &incidental);
 // The options that made a state.
-states::WalkOptions walk_options(const trace::TraceReader &reader, const states::StateId &id,
+states::WalkOptions walk_options(const trace::TraceReader &reader, const states::CrashState &id,
                                  const std::vector<std::string> &incidental);
 
 // "4096 of strncpy_from_user, 2 of x"

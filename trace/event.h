@@ -103,6 +103,15 @@ struct Event {
 };
 static_assert(sizeof(Event) == 32);
 
+// One event of a trace, and the code that executed it.
+struct EventRef {
+    std::uint64_t seq = 0;
+    SiteId site = 0;
+    StackId stack = 0;
+
+    bool operator==(const EventRef &) const = default;
+};
+
 // The bytes of a store. `wide_values` are those that came with the event; where a reader was told
 // to leave values out, a wide store has none.
 inline std::span<const std::byte> value_of(const Event &event,

@@ -114,17 +114,37 @@ UnitCounts LineChoices::at(std::uint64_t number) const
     check_failed(__FILE__, __LINE__, "number < count()", "a state that the line does not have");
 }
 
+bool LineChoices::Range::contains(const UnitCounts &counts) const
+{
+    for (unsigned unit = 0; unit < kUnitsPerLine; ++unit)
+        if (counts[unit] < least[unit] || counts[unit] > most[unit])
+            return false;
+    return true;
+}
+
+std::uint64_t LineChoices::number_of(const UnitCounts &counts) const
+{
+    std::uint64_t before = 0;
+    for (const Range &range : ranges_) {
+        if (!range.contains(counts)) {
+            before = saturating_add(before, range.count);
+            continue;
+        }
+        std::uint64_t number = 0;
+        for (unsigned unit = kUnitsPerLine; unit-- > 0;) {
+            const std::uint64_t choices = range.most[unit] - range.least[unit] + 1ull;
+            number = saturating_add(saturating_multiply(number, choices),
+                                    counts[unit] - range.least[unit]);
+        }
+        return saturating_add(before, number);
+    }
+    check_failed(__FILE__, __LINE__, "legal(counts)", "a state that the line does not have");
+}
+
 bool LineChoices::legal(const UnitCounts &counts) const
 {
-    for (const Range &range : ranges_) {
-        bool inside = true;
-        for (unsigned unit = 0; unit < kUnitsPerLine; ++unit)
-            inside =
-                inside && counts[unit] >= range.least[unit] && counts[unit] <= range.most[unit];
-        if (inside)
-            return true;
-    }
-    return false;
+    return std::any_of(ranges_.begin(), ranges_.end(),
+                       [&](const Range &range) { return range.contains(counts); });
 }
 
 } // namespace fencepost::model

@@ -32,6 +32,8 @@ public:
     std::uint64_t count() const { return count_; }
     double log2_count() const { return log2_count_; }
     UnitCounts at(std::uint64_t number) const;
+    // The number of a legal state: at() of it is `counts`.
+    std::uint64_t number_of(const UnitCounts &counts) const;
     // Whether pieces of the units, so many each, are in PM in a legal state.
     bool legal(const UnitCounts &counts) const;
 
@@ -42,6 +44,8 @@ private:
         UnitCounts least;
         UnitCounts most;
         std::uint64_t count;
+
+        bool contains(const UnitCounts &counts) const;
     };
 
     // A cached piece: its place in its unit, and that of the unit's next one (or how many pieces

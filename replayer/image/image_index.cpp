@@ -15,6 +15,7 @@ namespace {
 
 constexpr int kOpen = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
 constexpr int kApplicationId = 0x46504f49; // "FPOI"
+constexpr int kVersion = 1;
 constexpr std::size_t kFewestSlots = 1024;
 constexpr std::uint64_t kBatch = 100000; // rows a transaction
 
@@ -30,21 +31,33 @@ std::array<std::byte, 16> blob_of(const Hash128 &hash)
 
 // An empty name is a temporary database: in memory while it is small, then in a file without a
 // name.
-ImageIndex::ImageIndex(std::size_t memory_budget) : database_("", kOpen), temporary_(true)
+ImageIndex::ImageIndex(std::size_t memory_budget)
+    : own_(std::in_place, "", kOpen), database_(*own_), temporary_(true)
 {
     database_.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF");
-    prepare(memory_budget);
+    set_budget(memory_budget);
+    create_tables();
+    prepare();
+    database_.execute("BEGIN");
 }
 
 ImageIndex::ImageIndex(const File &file, std::size_t memory_budget)
-    : database_(file.path, kOpen, trace::FileKind::image_index), temporary_(false)
+    : own_(std::in_place, file.path, kOpen, trace::FileKind::image_index), database_(*own_),
+      if_damaged_("remove it or name another file")
 {
     if (database_.integer("SELECT count(*) FROM sqlite_schema") == 0)
-        database_.execute(fmt::format("PRAGMA application_id = {}", kApplicationId));
+        database_.execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}",
+                                      kApplicationId, kVersion));
     else if (database_.integer("PRAGMA application_id") != kApplicationId)
         fail(ErrorKind::usage, "{} is not an index of images: it is another SQLite file",
              file.path.string());
-    prepare(memory_budget);
+    else if (database_.integer("PRAGMA user_version") != kVersion)
+        fail(ErrorKind::usage, "{} was made by another version of fencepost; {}",
+             file.path.string(), if_damaged_);
+    set_budget(memory_budget);
+    create_tables();
+    prepare();
+    database_.execute("BEGIN");
     trace::Statement about(database_.get(), "SELECT trace, options FROM about");
     if (!about.step()) {
         trace::Statement(database_.get(), "INSERT INTO about VALUES (?, ?)")
@@ -58,51 +71,79 @@ ImageIndex::ImageIndex(const File &file, std::size_t memory_budget)
     load();
 }
 
+ImageIndex::ImageIndex(trace::Database &database, std::string if_damaged, std::size_t memory_budget)
+    : database_(database), if_damaged_(std::move(if_damaged))
+{
+    set_budget(memory_budget);
+    prepare();
+    load();
+}
+
 ImageIndex::~ImageIndex() = default;
 
-void ImageIndex::prepare(std::size_t memory_budget)
+// Slots stay half empty; SQLite's cache has its share of the budget.
+void ImageIndex::set_budget(std::size_t memory_budget)
 {
-    // Slots stay half empty; SQLite's cache has its share of the budget.
     const std::size_t slots = memory_budget / 2 / sizeof(Slot);
     most_slots_ = std::max(kFewestSlots, std::bit_floor(slots));
     slots_.resize(kFewestSlots);
+    if (own_)
+        database_.execute("PRAGMA cache_size = -" +
+                          std::to_string(std::max<std::size_t>(memory_budget / 4096, 1024)));
+}
+
+void ImageIndex::create_tables()
+{
     database_.execute(
-        "PRAGMA cache_size = -" +
-        std::to_string(std::max<std::size_t>(memory_budget / 4096, 1024)) +
-        "; CREATE TABLE IF NOT EXISTS about (trace TEXT NOT NULL, options TEXT NOT NULL);"
-        "CREATE TABLE IF NOT EXISTS image (number INTEGER PRIMARY KEY, identity BLOB NOT NULL);"
+        "CREATE TABLE IF NOT EXISTS about (trace TEXT NOT NULL, options TEXT NOT NULL);"
+        "CREATE TABLE IF NOT EXISTS image (number INTEGER PRIMARY KEY, identity BLOB NOT NULL, "
+        "expectation INTEGER NOT NULL);"
         "CREATE TABLE IF NOT EXISTS origin (image INTEGER NOT NULL, seq INTEGER NOT NULL, "
-        "choice TEXT NOT NULL)");
-    add_image_.emplace(database_.get(), "INSERT INTO image VALUES (?, ?)");
-    add_origin_.emplace(database_.get(), "INSERT INTO origin VALUES (?, ?, ?)");
-    database_.execute("BEGIN");
+        "state TEXT NOT NULL, architectural INTEGER NOT NULL)");
+}
+
+void ImageIndex::prepare()
+{
+    add_image_.emplace(database_.get(),
+                       "INSERT INTO image (number, identity, expectation) VALUES (?, ?, ?)");
+    add_origin_.emplace(database_.get(), "INSERT OR IGNORE INTO origin VALUES (?, ?, ?, ?)");
 }
 
 void ImageIndex::load()
 {
-    trace::Statement all(database_.get(), "SELECT number, identity FROM image ORDER BY number");
+    trace::Statement all(database_.get(),
+                         "SELECT number, identity, expectation FROM image ORDER BY number");
     while (all.step()) {
         const std::span<const std::byte> bytes = all.blob(1);
         if (bytes.size() != 16 || all.number(0) != images_ + 1)
-            fail(ErrorKind::usage,
-                 "{} is damaged: its images are not numbered as they were; remove it or name "
-                 "another file",
-                 trace::file_of(database_.get()));
-        Hash128 hash;
-        std::memcpy(&hash.low, bytes.data(), 8);
-        std::memcpy(&hash.high, bytes.data() + 8, 8);
-        remember(hash, ++images_);
+            fail(own_ ? ErrorKind::usage : ErrorKind::trace,
+                 "{} is damaged: its images are not numbered as they were; {}",
+                 trace::file_of(database_.get()), if_damaged_);
+        Key key;
+        std::memcpy(&key.identity.low, bytes.data(), 8);
+        std::memcpy(&key.identity.high, bytes.data() + 8, 8);
+        key.expectation = all.number(2);
+        remember(key, ++images_);
     }
     origins_ = static_cast<std::uint64_t>(database_.integer("SELECT count(*) FROM origin"));
 }
 
-void ImageIndex::remember(const Hash128 &hash, std::uint64_t image)
+std::uint64_t ImageIndex::Key::place() const
+{
+    return identity.low ^ expectation * 0x9e3779b97f4a7c15u;
+}
+
+void ImageIndex::remember(const Key &key, std::uint64_t image)
 {
     if ((used_ + 1) * 2 > slots_.size()) {
         if (slots_.size() >= most_slots_) {
             if (spilled_++ == 0) {
-                database_.execute("CREATE INDEX IF NOT EXISTS image_identity ON image (identity)");
-                find_image_.emplace(database_.get(), "SELECT number FROM image WHERE identity = ?");
+                if (own_)
+                    database_.execute(
+                        "CREATE INDEX IF NOT EXISTS image_identity ON image (identity)");
+                find_image_.emplace(
+                    database_.get(),
+                    "SELECT number FROM image WHERE identity = ? AND expectation = ?");
             }
             return;
         }
@@ -110,42 +151,51 @@ void ImageIndex::remember(const Hash128 &hash, std::uint64_t image)
         used_ = 0;
         for (const Slot &slot : old)
             if (slot.image != 0)
-                remember(slot.hash, slot.image);
+                remember(slot.key, slot.image);
     }
-    std::size_t at = hash.low & (slots_.size() - 1);
+    std::size_t at = key.place() & (slots_.size() - 1);
     while (slots_[at].image != 0)
         at = (at + 1) & (slots_.size() - 1);
-    slots_[at] = {hash, image};
+    slots_[at] = {key, image};
     ++used_;
 }
 
-std::uint64_t ImageIndex::find(const Hash128 &hash)
+std::uint64_t ImageIndex::find(const Key &key)
 {
-    for (std::size_t at = hash.low & (slots_.size() - 1); slots_[at].image != 0;
+    for (std::size_t at = key.place() & (slots_.size() - 1); slots_[at].image != 0;
          at = (at + 1) & (slots_.size() - 1))
-        if (slots_[at].hash == hash)
+        if (slots_[at].key == key)
             return slots_[at].image;
     if (spilled_ == 0)
         return 0;
-    const auto blob = blob_of(hash);
-    find_image_->bind(1, std::span<const std::byte>(blob));
+    const auto blob = blob_of(key.identity);
+    find_image_->bind(1, std::span<const std::byte>(blob)).bind(2, key.expectation);
     const std::uint64_t image = find_image_->step() ? find_image_->number(0) : 0;
     find_image_->reset();
     return image;
 }
 
-ImageIndex::Added ImageIndex::add(const Hash128 &hash, std::uint64_t seq, std::string_view choice)
+ImageIndex::Added ImageIndex::add(const Hash128 &identity, std::uint64_t expectation,
+                                  const Origin &origin)
 {
-    Added added = {find(hash), false};
+    const Key key = {identity, expectation};
+    Added added = {find(key), false};
     if (added.image == 0) {
         added = {++images_, true};
-        const auto blob = blob_of(hash);
-        add_image_->bind(1, added.image).bind(2, std::span<const std::byte>(blob)).run();
-        remember(hash, added.image);
+        const auto blob = blob_of(identity);
+        add_image_->bind(1, added.image)
+            .bind(2, std::span<const std::byte>(blob))
+            .bind(3, expectation)
+            .run();
+        remember(key, added.image);
     }
-    add_origin_->bind(1, added.image).bind(2, seq).bind(3, choice).run();
+    add_origin_->bind(1, added.image)
+        .bind(2, origin.seq)
+        .bind(3, origin.id)
+        .bind(4, std::int64_t{origin.architectural})
+        .run();
     ++origins_;
-    if (++uncommitted_ >= kBatch && !temporary_)
+    if (++uncommitted_ >= kBatch && own_ && !temporary_)
         commit();
     return added;
 }
@@ -157,14 +207,15 @@ void ImageIndex::commit()
 }
 
 void ImageIndex::for_each_origin(std::uint64_t image,
-                                 const std::function<void(std::uint64_t, std::string_view)> &visit)
+                                 const std::function<void(const Origin &)> &visit)
 {
     database_.execute("CREATE INDEX IF NOT EXISTS origin_image ON origin (image)");
-    trace::Statement rows(database_.get(),
-                          "SELECT seq, choice FROM origin WHERE image = ? ORDER BY rowid");
+    trace::Statement rows(
+        database_.get(),
+        "SELECT seq, state, architectural FROM origin WHERE image = ? ORDER BY rowid");
     rows.bind(1, image);
     while (rows.step())
-        visit(rows.number(0), rows.text(1));
+        visit({rows.number(0), rows.text(1), rows.integer(2) != 0});
 }
 
 } // namespace fencepost::image

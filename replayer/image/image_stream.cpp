@@ -43,13 +43,14 @@ void ImageStream::skip()
         gather_changes();
 }
 
-CrashImage ImageStream::take(const states::State &state)
+CrashImage ImageStream::take(const states::StateView &state, const Hash128 &identity)
 {
     CrashImage taken;
-    taken.identity = images_.hash(state);
+    taken.identity = identity;
     gather_changes();
     if (!pending_.empty()) {
         auto step = std::make_shared<ImageStep>();
+        step->number = last_->number + 1;
         step->lines.reserve(pending_.size());
         for (const std::uint64_t line : pending_) {
             step->lines.push_back({.line = line});
@@ -68,6 +69,40 @@ CrashImage ImageStream::take(const states::State &state)
 HeldImage::HeldImage(const InitialImage &initial, std::shared_ptr<const ImageStep> first)
     : initial_(initial), copy_(initial), step_(std::move(first))
 {
+}
+
+LineContent HeldImage::content_of(std::uint64_t line)
+{
+    LineContent content = {.line = line};
+    std::memcpy(content.bytes.data(), copy_.line(line), trace::kLineBytes);
+    return content;
+}
+
+std::span<const LineContent> HeldImage::step_forward()
+{
+    CHECK(step_->next, "a step of the stream that this image follows");
+    // Whoever holds an earlier step holds the chain from there on, and so this one.
+    if (step_.use_count() == 1) {
+        undo_.clear();
+    } else {
+        Undo &undo = undo_.emplace_back();
+        undo.before = step_;
+        for (const LineContent &each : step_->next->lines)
+            if (copy_.line(each.line))
+                undo.lines.push_back(content_of(each.line));
+    }
+    step_ = step_->next;
+    return step_->lines;
+}
+
+std::span<const LineContent> HeldImage::step_back()
+{
+    CHECK(!undo_.empty(), "the image was held all the time since it was taken");
+    undone_ = std::move(undo_.back().lines);
+    step_ = undo_.back().before.lock();
+    CHECK(step_, "the image was held all the time since it was taken");
+    undo_.pop_back();
+    return undone_;
 }
 
 } // namespace fencepost::image

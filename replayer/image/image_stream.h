@@ -14,6 +14,7 @@ namespace fencepost::image {
 // What became guaranteed from one crash image to the next. Steps form a chain from the first to the
 // latest, and each is freed when the last holder has gone past it.
 struct ImageStep {
+    std::uint64_t number = 0; // from 0
     std::vector<LineContent> lines = {};
     // Set once, before an image that needs it is handed out.
     mutable std::shared_ptr<const ImageStep> next = nullptr;
@@ -35,7 +36,8 @@ public:
     // `images`: of the same walk, and asked by nobody else for changes.
     explicit ImageStream(StateImages &images);
 
-    CrashImage take(const states::State &state);
+    // `identity`: of the state's image.
+    CrashImage take(const states::StateView &state, const Hash128 &identity);
     // Instead of take(): the state is not wanted. Keeps memory to the lines that changed.
     void skip();
     // Where holders start.
@@ -58,24 +60,22 @@ class HeldImage {
 public:
     HeldImage(const InitialImage &initial, std::shared_ptr<const ImageStep> first);
 
-    // Images in the order in which they were taken. Calls changed(line) for every line that may be
-    // another than before.
+    // Best in the order in which images were taken; one from before costs what changed since. Calls
+    // changed(line) for every line that may be another than before.
     template <typename Changed> void show(const CrashImage &image, Changed &&changed)
     {
         for (const LineContent &each : replaced_)
             put(each, changed);
         replaced_.clear();
-        while (step_ != image.step) {
-            step_ = step_->next;
-            CHECK(step_, "images are shown in the order in which they were taken");
-            for (const LineContent &each : step_->lines)
+        while (step_->number > image.step->number)
+            for (const LineContent &each : step_back())
                 put(each, changed);
-        }
+        while (step_ != image.step)
+            for (const LineContent &each : step_forward())
+                put(each, changed);
         for (const LineContent &each : image.in_flight) {
-            if (const std::byte *bytes = copy_.line(each.line)) {
-                replaced_.push_back({.line = each.line});
-                std::memcpy(replaced_.back().bytes.data(), bytes, trace::kLineBytes);
-            }
+            if (copy_.line(each.line))
+                replaced_.push_back(content_of(each.line));
             put(each, changed);
         }
     }
@@ -87,6 +87,17 @@ public:
     const InitialImage &initial() const { return initial_; }
 
 private:
+    // What was there before a step, for as long as somebody holds an image from before it.
+    struct Undo {
+        std::weak_ptr<const ImageStep> before;
+        std::vector<LineContent> lines;
+    };
+
+    // The lines to put.
+    std::span<const LineContent> step_forward();
+    std::span<const LineContent> step_back();
+    LineContent content_of(std::uint64_t line);
+
     template <typename Changed> void put(const LineContent &content, Changed &&changed)
     {
         std::byte *bytes = copy_.line(content.line);
@@ -99,6 +110,8 @@ private:
     const InitialImage &initial_;
     PmCopy copy_;
     std::shared_ptr<const ImageStep> step_;
+    std::vector<Undo> undo_;            // of the latest steps, the last one last
+    std::vector<LineContent> undone_;   // by step_back()
     std::vector<LineContent> replaced_; // guaranteed contents below what is in flight
 };
 

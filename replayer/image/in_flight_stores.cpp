@@ -60,7 +60,7 @@ InFlightStores::InFlightStores(const states::ItemTable &items)
     }
 }
 
-PartChoice InFlightStores::parts_of(const states::State &state,
+PartChoice InFlightStores::parts_of(const states::StateView &state,
                                     const states::ItemTable &items) const
 {
     PartChoice present(parts_.size(), state.levels.base == states::Base::all);
@@ -82,13 +82,13 @@ PartChoice InFlightStores::parts_of(const states::State &state,
     return present;
 }
 
-std::vector<InFlightStore> first_of_each_site(const StateStores &state, bool present)
+std::vector<trace::EventRef> first_of_each_site(const StateStores &state, bool present)
 {
-    std::vector<InFlightStore> found;
+    std::vector<trace::EventRef> found;
     std::unordered_set<trace::SiteId> seen;
     const auto parts = state.in_flight->parts();
     for (std::size_t i = 0; i < parts.size(); ++i) {
-        const InFlightStore &store = state.in_flight->stores()[parts[i].store];
+        const trace::EventRef &store = state.in_flight->stores()[parts[i].store];
         if (state.present[i] == present && seen.insert(store.site).second)
             found.push_back(store);
     }

@@ -13,19 +13,10 @@
 
 namespace fencepost::image {
 
-// A store, or a run of lines that counts as one (states::Item::Kind::run).
-struct InFlightStore {
-    std::uint64_t seq = 0; // of its first part
-    trace::SiteId site = 0;
-    trace::StackId stack = 0;
-
-    bool operator==(const InFlightStore &) const = default;
-};
-
 struct InFlightPart {
     std::uint64_t line = 0;
     std::uint64_t value = 0;
-    std::uint32_t store = 0; // InFlightStores::stores
+    std::uint32_t store = 0; // InFlightStores::stores()
     std::uint8_t offset = 0; // in the line
     std::uint8_t size = 0;
 };
@@ -40,12 +31,13 @@ class InFlightStores {
 public:
     explicit InFlightStores(const states::ItemTable &items);
 
-    // Both in the order in which they were executed.
-    std::span<const InFlightStore> stores() const { return stores_; }
+    // Both in the order in which they were executed. A run of lines that is one item
+    // (states::Item::Kind::run) is one store: its first.
+    std::span<const trace::EventRef> stores() const { return stores_; }
     std::span<const InFlightPart> parts() const { return parts_; }
 
     // Of a state at the same crash point. `items`: those that this was made from.
-    PartChoice parts_of(const states::State &state, const states::ItemTable &items) const;
+    PartChoice parts_of(const states::StateView &state, const states::ItemTable &items) const;
     // The lines that hold one of the chosen parts. `guaranteed(line)`: the bytes below them.
     template <typename Guaranteed>
     std::vector<LineContent> lines(const PartChoice &chosen, Guaranteed &&guaranteed) const
@@ -65,7 +57,7 @@ public:
     }
 
 private:
-    std::vector<InFlightStore> stores_;
+    std::vector<trace::EventRef> stores_;
     std::vector<InFlightPart> parts_;
     std::vector<std::uint32_t> by_line_; // parts, line by line as the crash point has them
 };
@@ -77,6 +69,6 @@ struct StateStores {
 };
 
 // The first store of each site of which a part is there (or not), in order.
-std::vector<InFlightStore> first_of_each_site(const StateStores &state, bool present);
+std::vector<trace::EventRef> first_of_each_site(const StateStores &state, bool present);
 
 } // namespace fencepost::image

@@ -61,7 +61,7 @@ std::size_t PatchedImage::load()
     return written;
 }
 
-std::size_t PatchedImage::show(const states::State &state)
+std::size_t PatchedImage::show(const states::StateView &state)
 {
     std::size_t written = loaded_ ? 0 : load();
     images_.lines_in_flight(state, lines_);

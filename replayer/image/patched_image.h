@@ -19,7 +19,7 @@ public:
     PatchedImage(StateImages &images, std::vector<std::span<std::byte>> regions);
 
     // Makes the mapping hold the state. Returns how many lines were written.
-    std::size_t show(const states::State &state);
+    std::size_t show(const states::StateView &state);
     // Somebody else wrote to this line: the next show() looks at it.
     void changed(std::uint64_t line) { suspects_.push_back(line); }
 

@@ -183,7 +183,7 @@ void by_cell(const states::ItemTable &table, std::span<const ItemLevel> exceptio
 
 } // namespace
 
-Hash128 StateImages::hash(const states::State &state)
+Hash128 StateImages::hash(const states::StateView &state)
 {
     Hash128 sum = state.levels.base == Base::none ? guaranteed_ : written_;
     if (!state.levels.exceptions.empty())
@@ -193,7 +193,7 @@ Hash128 StateImages::hash(const states::State &state)
     return sum;
 }
 
-void StateImages::lines_in_flight(const states::State &state, std::vector<LineContent> &lines)
+void StateImages::lines_in_flight(const states::StateView &state, std::vector<LineContent> &lines)
 {
     lines.clear();
     const auto add = [&](std::uint64_t line) -> std::byte * {
@@ -225,7 +225,7 @@ void StateImages::lines_in_flight(const states::State &state, std::vector<LineCo
     }
 }
 
-std::vector<LineContent> StateImages::difference_from_initial(const states::State &state)
+std::vector<LineContent> StateImages::difference_from_initial(const states::StateView &state)
 {
     std::vector<LineContent> in_flight;
     lines_in_flight(state, in_flight);

@@ -35,12 +35,12 @@ public:
     }
     void crash_point(const states::ItemTable *items, const model::InFlight &in_flight);
 
-    Hash128 hash(const states::State &state);
+    Hash128 hash(const states::StateView &state);
     // The lines of the state that hold something in flight, in the order of the items; a line may
     // happen to have the guaranteed contents. Replaces `lines`.
-    void lines_in_flight(const states::State &state, std::vector<LineContent> &lines);
+    void lines_in_flight(const states::StateView &state, std::vector<LineContent> &lines);
     // All lines that differ from the initial image, in ascending order.
-    std::vector<LineContent> difference_from_initial(const states::State &state);
+    std::vector<LineContent> difference_from_initial(const states::StateView &state);
 
     ImagePair &images() { return pair_; }
     const InitialImage &initial() const { return initial_; }

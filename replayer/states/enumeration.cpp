@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "replayer/states/cut.h"
 
 namespace fencepost::states {
 
@@ -228,8 +229,26 @@ bool Enumeration::listed(const Choice &choice)
     return emit_({.base = choice.base, .exceptions = choice.listed});
 }
 
+// As the uncut choice has it, but for what was stored late or early.
+bool Enumeration::cut(const Choice &choice)
+{
+    Choice uncut = choice;
+    uncut.cut = Choice::Cut::none;
+    const CrashPoint point = {.seq = seq_};
+    std::vector<ItemLevel> levels;
+    Enumeration whole(table_, seq_, seed_, [&](const ChosenLevels &chosen) {
+        levels =
+            cut_levels({point, &table_, chosen, StrategyKind::all}, choice.cut, choice.cut_seq);
+        return true;
+    });
+    whole.run(uncut);
+    return emit_({.exceptions = levels});
+}
+
 bool Enumeration::run(const Choice &choice)
 {
+    if (choice.cut != Choice::Cut::none)
+        return cut(choice);
     switch (choice.kind) {
     case Choice::Kind::listed:
         return listed(choice);

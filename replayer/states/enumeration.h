@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "replayer/states/choice.h"
+#include "replayer/states/crash_state.h"
 #include "replayer/states/items.h"
 #include "replayer/states/strategy.h"
 
@@ -54,6 +54,7 @@ private:
     bool random(std::uint64_t seed, std::uint64_t index);
     bool accumulate(Choice::Kind kind, std::uint64_t count);
     bool listed(const Choice &choice);
+    bool cut(const Choice &choice);
     bool combination(std::uint64_t index);
 
     const ItemTable &table_;

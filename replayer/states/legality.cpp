@@ -128,7 +128,7 @@ void Legality::crash_point(const InFlight &in_flight)
     }
 }
 
-UnitCounts Legality::counts_of(const State &state, std::uint32_t cell) const
+UnitCounts Legality::counts_of(const StateView &state, std::uint32_t cell) const
 {
     const Cell &at = state.items->cells()[cell];
     std::array<std::uint64_t, model::kUnitsPerLine> levels;
@@ -137,7 +137,7 @@ UnitCounts Legality::counts_of(const State &state, std::uint32_t cell) const
     return state.items->unit_counts(at, std::span(levels).first(at.item_count));
 }
 
-std::uint64_t Legality::first_guarantee(const State &state) const
+std::uint64_t Legality::first_guarantee(const StateView &state) const
 {
     if (state.levels.exceptions.empty())
         return state.levels.base == Base::none ? first_floor_ : UINT64_MAX;
@@ -175,7 +175,7 @@ void Legality::find_late_pieces()
 }
 
 // Whether a piece of that event or a later one is there.
-bool Legality::has_piece_from(const State &state, std::uint64_t seq)
+bool Legality::has_piece_from(const StateView &state, std::uint64_t seq)
 {
     const std::span<const ItemLevel> exceptions = state.levels.exceptions;
     if (state.levels.base == Base::all) {
@@ -209,7 +209,7 @@ bool Legality::has_piece_from(const State &state, std::uint64_t seq)
     return false;
 }
 
-bool Legality::legal_architecturally(const State &state)
+bool Legality::legal_architecturally(const StateView &state)
 {
     if (floors_.empty())
         return true;

@@ -13,7 +13,7 @@
 
 #include "analyzer/model/persistence_model.h"
 #include "replayer/states/crash_points.h"
-#include "replayer/states/state.h"
+#include "replayer/states/state_view.h"
 
 namespace fencepost::states {
 
@@ -32,7 +32,7 @@ public:
     void event(std::uint64_t seq, const trace::Event &event, std::span<const std::byte> wide_values,
                const model::InFlight &in_flight, bool changes = true);
     void crash_point(const model::InFlight &in_flight);
-    bool legal_architecturally(const State &state);
+    bool legal_architecturally(const StateView &state);
 
 private:
     // A piece that is in flight for the walk, and guaranteed under the stricter model.
@@ -62,10 +62,10 @@ private:
     }
     void forget(const model::SettledPiece &settled);
     // The first event that guarantees a piece which the state lacks.
-    std::uint64_t first_guarantee(const State &state) const;
-    bool has_piece_from(const State &state, std::uint64_t seq);
+    std::uint64_t first_guarantee(const StateView &state) const;
+    bool has_piece_from(const StateView &state, std::uint64_t seq);
     void find_late_pieces();
-    model::UnitCounts counts_of(const State &state, std::uint32_t cell) const;
+    model::UnitCounts counts_of(const StateView &state, std::uint32_t cell) const;
 
     const PromiseAt promise_;
     std::unique_ptr<model::PersistenceModel> strict_;

@@ -45,7 +45,7 @@ std::string incidental_digest(const WalkOptions &options)
 
 } // namespace
 
-WalkOptions options_of(const StateId &id, const trace::IncidentalFences &incidental)
+WalkOptions options_of(const CrashState &id, const trace::IncidentalFences &incidental)
 {
     WalkOptions options = {.model = id.model, .fences = id.fences, .grouping = id.grouping};
     if (!id.incidental.empty())
@@ -83,23 +83,23 @@ StateWalk::StateWalk(const trace::TraceReader &reader, WalkOptions options)
         check_id(*options_.after);
 }
 
-void StateWalk::check_id(const StateId &id) const
+void StateWalk::check_id(const CrashState &id) const
 {
     if (id.trace != trace_)
-        fail(ErrorKind::trace, "the state {} is of another trace than {}", text_of(id),
+        fail(ErrorKind::trace, "the state {} is of another trace than {}", id_of(id),
              reader_.path().string());
     if (id.model != options_.model || id.fences != options_.fences ||
         id.grouping != options_.grouping)
         fail(ErrorKind::usage, "the state {} was made with another model, fence rule or grouping",
-             text_of(id));
+             id_of(id));
     if (id.incidental != incidental_digest(options_))
         fail(ErrorKind::usage,
              "the state {} was made with other incidental fences (--incidental and the spec's "
              "model.incidental name them)",
-             text_of(id));
+             id_of(id));
     if (id.seq > reader_.event_count())
         fail(ErrorKind::usage, "the state {} lies behind the end of the trace ({} events)",
-             text_of(id), reader_.event_count());
+             id_of(id), reader_.event_count());
 }
 
 bool StateWalk::wants(StrategyKind kind) const
@@ -108,7 +108,7 @@ bool StateWalk::wants(StrategyKind kind) const
                        [kind](const Strategy &strategy) { return strategy.kind == kind; });
 }
 
-StateId StateWalk::id_of(const State &state) const
+CrashState StateWalk::crash_state(const StateView &state) const
 {
     return {.trace = trace_,
             .model = options_.model,
@@ -154,12 +154,12 @@ WalkReport StateWalk::run(StateListener &listener)
         visit(*point, listener);
     if (skipping_ && !report_.stopped)
         fail(ErrorKind::usage, "these strategies do not come by the state {}",
-             text_of(*options_.after));
+             id_of(*options_.after));
     report_.failure_points = points_.failure_points();
     return report_;
 }
 
-void StateWalk::run_to(const StateId &id, StateListener &listener)
+void StateWalk::run_to(const CrashState &id, StateListener &listener)
 {
     check_id(id);
     trace::EventScan scan = reader_.scan({.last_seq = id.seq == 0 ? 0 : id.seq - 1});
@@ -191,7 +191,7 @@ void StateWalk::step(std::uint64_t seq, const Event &event, std::span<const std:
 bool StateWalk::offer(const CrashPoint &point, const ChosenLevels &levels, StrategyKind strategy,
                       StateListener &listener)
 {
-    const State state = {point, items_, levels, strategy};
+    const StateView state = {point, items_, levels, strategy};
     // Several strategies begin with these two.
     if (levels.kind == Choice::Kind::listed && levels.exceptions.empty()) {
         bool &seen = levels.base == Base::none ? seen_none_ : seen_all_;

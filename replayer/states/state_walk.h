@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "analyzer/model/persistence_model.h"
-#include "replayer/states/choice.h"
 #include "replayer/states/crash_points.h"
+#include "replayer/states/crash_state.h"
 #include "replayer/states/enumeration.h"
 #include "replayer/states/items.h"
 #include "replayer/states/legal_count.h"
-#include "replayer/states/state.h"
+#include "replayer/states/state_view.h"
 #include "replayer/states/strategy.h"
 #include "replayer/states/window.h"
 #include "trace/incidental_fences.h"
@@ -44,7 +44,7 @@ public:
     // Before the states of a crash point. `items` is nullptr when no strategy asks for them.
     virtual void crash_point(const CrashPoint &, const ItemTable *, const model::InFlight &) {}
     // False stops the walk.
-    virtual bool state(const State &state) = 0;
+    virtual bool state(const StateView &state) = 0;
     // After the states of a crash point that ends an epoch.
     virtual void epoch(const EpochCount &) {}
 };
@@ -62,7 +62,7 @@ struct WalkOptions {
     // Where the promise changes; none: with every marker that may change one.
     PromiseAt promise = {};
     // Leave out the states up to and with this one.
-    std::optional<StateId> after = {};
+    std::optional<CrashState> after = {};
 };
 
 struct WalkReport {
@@ -90,14 +90,14 @@ public:
     // So far.
     const WalkReport &report() const { return report_; }
     // Goes to the state's crash point and offers that one state.
-    void run_to(const StateId &id, StateListener &listener);
+    void run_to(const CrashState &id, StateListener &listener);
 
-    StateId id_of(const State &state) const;
+    CrashState crash_state(const StateView &state) const;
     // Those of the current crash point.
     void build_items(ItemTable &table) const;
     // Error(trace) when the id is of another trace, Error(usage) when it was made with other
     // options.
-    void check_id(const StateId &id) const;
+    void check_id(const CrashState &id) const;
 
 private:
     void step(std::uint64_t seq, const trace::Event &event, std::span<const std::byte> wide_values,
@@ -130,6 +130,6 @@ void require_complete(const trace::TraceReader &reader);
 
 // The options that an id was made with. It has but a digest of its incidental fences: those that it
 // may have been made with are given.
-WalkOptions options_of(const StateId &id, const trace::IncidentalFences &incidental = {});
+WalkOptions options_of(const CrashState &id, const trace::IncidentalFences &incidental = {});
 
 } // namespace fencepost::states

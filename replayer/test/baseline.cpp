@@ -51,7 +51,7 @@ public:
         Assignment assignment;
         assignment.content.step = first_;
         assignment.content.in_flight = std::move(lines);
-        assignment.crash_seq = crash_seq;
+        assignment.state.seq = crash_seq;
         assignment.crashed = false;
         const Outcome outcome = worker_.test(assignment);
         baseline.images.emplace_back(name);

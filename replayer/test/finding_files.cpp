@@ -5,9 +5,7 @@
 #include <set>
 
 #include "base/error.h"
-#include "replayer/image/delta_file.h"
-#include "replayer/image/initial_image.h"
-#include "replayer/image/state_images.h"
+#include "replayer/image/state_delta.h"
 
 namespace fencepost::test {
 
@@ -16,46 +14,6 @@ using nlohmann::json;
 namespace {
 
 constexpr auto kReplace = json::error_handler_t::replace; // a guest's texts may be no UTF-8
-
-// Takes the one state that StateWalk::run_to() offers.
-class DeltaOfState : public states::StateListener {
-public:
-    explicit DeltaOfState(const image::InitialImage &initial) : images_(initial) {}
-
-    void event(std::uint64_t, const trace::Event &event, std::span<const std::byte> wide_values,
-               const model::InFlight &in_flight) override
-    {
-        images_.event(event, wide_values, in_flight);
-    }
-    void crash_point(const states::CrashPoint &, const states::ItemTable *items,
-                     const model::InFlight &in_flight) override
-    {
-        images_.crash_point(items, in_flight);
-    }
-    bool state(const states::State &state) override
-    {
-        delta.identity = images_.hash(state);
-        delta.lines = images_.difference_from_initial(state);
-        return false;
-    }
-
-    image::ImageDelta delta;
-
-private:
-    image::StateImages images_;
-};
-
-image::ImageDelta delta_of(const trace::TraceReader &reader, const std::string &state,
-                           const trace::IncidentalFences &incidental)
-{
-    const states::StateId id = states::parse_state_id(state);
-    const image::InitialImage initial(reader);
-    DeltaOfState listener(initial);
-    states::StateWalk(reader, states::options_of(id, incidental)).run_to(id, listener);
-    listener.delta.state = state;
-    listener.delta.regions.assign(initial.regions().begin(), initial.regions().end());
-    return listener.delta;
-}
 
 // Only what remove_findings() knows: it would leave anything else behind.
 void write(const Folder &finding, const std::string &name, std::string_view text)
@@ -97,8 +55,8 @@ void write_finding(const run::RunFiles &run, const trace::TraceReader &reader,
     CHECK(run::is_finding_id(finding.id), "a finding's id names a folder");
     const Folder folder = run.folder().made_below("findings").made_below(finding.id);
     folder.remove("summary.json"); // of an image that showed it before
-    const std::vector<std::byte> delta =
-        image::encode_delta(delta_of(reader, finding.state, incidental));
+    const std::vector<std::byte> delta = image::encode_delta(image::delta_of(
+        reader, image::InitialImage(reader), states::parse_crash_state(finding.state), incidental));
     write(folder, "image.delta", {reinterpret_cast<const char *>(delta.data()), delta.size()});
     write(folder, "console.log", judgement.kernel_log);
     if (!judgement.tree.is_null())

@@ -8,40 +8,28 @@
 
 namespace fencepost::test {
 
-using image::InFlightStore;
-
 namespace {
-
-std::string key_of(const Finding &finding)
-{
-    return finding.oracle + '\n' + finding.verdict + '\n' + finding.summary;
-}
-
-std::string key_of(const oracle::Evidence &evidence)
-{
-    return evidence.oracle + '\n' + to_string(evidence.verdict) + '\n' + evidence.summary;
-}
 
 using Sites = std::vector<trace::SiteId>;
 
-// So many images with the same summary are tried in vain before others are not tried any more.
-constexpr unsigned kMostTriedInVain = 3;
+// After so many failed searches, further images with the same summary are not probed.
+constexpr unsigned kMostFailedProbes = 3;
 
 bool has(const Sites &sites, trace::SiteId site)
 {
     return std::find(sites.begin(), sites.end(), site) != sites.end();
 }
 
-bool has_site(const std::vector<InFlightStore> &stores, trace::SiteId site)
+bool has_site(const std::vector<trace::EventRef> &stores, trace::SiteId site)
 {
     return std::any_of(stores.begin(), stores.end(),
-                       [&](const InFlightStore &store) { return store.site == site; });
+                       [&](const trace::EventRef &store) { return store.site == site; });
 }
 
-bool has_one_of(const std::vector<InFlightStore> &stores, const Sites &sites)
+bool has_one_of(const std::vector<trace::EventRef> &stores, const Sites &sites)
 {
     return std::any_of(stores.begin(), stores.end(),
-                       [&](const InFlightStore &store) { return has(sites, store.site); });
+                       [&](const trace::EventRef &store) { return has(sites, store.site); });
 }
 
 // A store that was executed and is no longer in flight is guaranteed, and so there.
@@ -63,14 +51,15 @@ bool is_like(const Finding &finding, const Explanation &explanation)
             has_one_of(explanation.present, finding.present_sites));
 }
 
-bool same_site(const std::optional<FindingStore> &known, const std::optional<InFlightStore> &store)
+bool same_site(const std::optional<FindingStore> &known,
+               const std::optional<trace::EventRef> &store)
 {
     return known && store && known->site == store->site;
 }
 
 // One more store that decides. `holds`: that there is none says nothing against the known one.
 void add(std::optional<FindingStore> &common, Sites &sites,
-         const std::optional<InFlightStore> &store, bool holds)
+         const std::optional<trace::EventRef> &store, bool holds)
 {
     if (sites.empty() || (!store && holds))
         return; // it is not about such a store, or still about the known one
@@ -105,7 +94,7 @@ bool join(Finding &finding, const DecidingStores &decided, const Explanation &ex
 void set_stores(Finding &finding, const std::optional<DecidingStores> &decided)
 {
     const auto set = [](std::optional<FindingStore> &common, Sites &sites,
-                        const std::optional<InFlightStore> &store) {
+                        const std::optional<trace::EventRef> &store) {
         common.reset();
         sites.clear();
         if (store) {
@@ -121,6 +110,16 @@ void set_stores(Finding &finding, const std::optional<DecidingStores> &decided)
 
 } // namespace
 
+std::string Grouping::key_of(const oracle::Evidence &evidence)
+{
+    return evidence.oracle + '\n' + to_string(evidence.verdict) + '\n' + evidence.summary;
+}
+
+std::string Grouping::key_of(const Finding &finding)
+{
+    return finding.oracle + '\n' + finding.verdict + '\n' + finding.summary;
+}
+
 Grouping::Grouping(const std::vector<Finding> &known)
 {
     for (const Finding &finding : known)
@@ -130,21 +129,19 @@ Grouping::Grouping(const std::vector<Finding> &known)
 std::string Grouping::explained_by(const oracle::Evidence &evidence,
                                    const Explanation &explanation) const
 {
-    const std::lock_guard guard(mutex_);
     const auto same = known_.find(key_of(evidence));
     if (same == known_.end() || same->second.findings.empty())
         return "";
     for (const Finding &finding : same->second.findings)
         if (is_like(finding, explanation))
             return finding.id;
-    return same->second.tried_in_vain < kMostTriedInVain ? "" : same->second.findings.front().id;
+    return same->second.failed_probes < kMostFailedProbes ? "" : same->second.findings.front().id;
 }
 
 Grouping::Placed Grouping::place(const oracle::Evidence &evidence, const Explanation &explanation)
 {
-    const std::lock_guard guard(mutex_);
     Alike &alike = known_[key_of(evidence)];
-    alike.tried_in_vain += explanation.could_not_be;
+    alike.failed_probes += explanation.probing_failed;
     std::vector<Finding> &same = alike.findings;
     const auto &decided = explanation.decided;
     const auto find = [&](auto &&matches) {

@@ -161,18 +161,14 @@ Results::Results(const std::filesystem::path &path, const ResultsSubject &subjec
     if (is_empty(database_))
         prepare(subject);
     check_about(database_, path, subject);
-    find_.emplace(
-        database_.get(),
-        "SELECT number, verdict, session FROM image WHERE identity = ? AND expectation = ?");
-    add_.emplace(database_.get(), "INSERT INTO image (identity, expectation) VALUES (?, ?)");
-    origin_.emplace(database_.get(), "INSERT OR IGNORE INTO origin VALUES (?, ?, ?, ?)");
+    index_.emplace(database_, "--restart forgets it and tests anew");
+    known_verdict_.emplace(database_.get(), "SELECT verdict, session FROM image WHERE number = ?");
     verdict_.emplace(
         database_.get(),
         "UPDATE image SET session = ?2, verdict = ?3, confirmed = ?4, disagreed = ?5, lost_guests "
         "= ?6, "
         "finding = nullif(?7, ''), judge_seconds = ?8 / 1e6, harness_seconds = ?9 / 1e6, "
-        "restore_seconds = ?10 / 1e6, oracle_seconds = ?11 / 1e6, probes = ?12, "
-        "probe_seconds = ?13 / 1e6, masked = ?14 WHERE number = ?1");
+        "restore_seconds = ?10 / 1e6, oracle_seconds = ?11 / 1e6, masked = ?12 WHERE number = ?1");
     evidence_.emplace(database_.get(), "INSERT INTO evidence VALUES (?, ?, ?, ?, ?, ?)");
 }
 
@@ -271,29 +267,20 @@ void Results::put_baseline(const Baseline &baseline)
     commit();
 }
 
-Results::Seen Results::see(const image::Hash128 &identity, std::uint64_t expectation)
+Results::Seen Results::see(const image::Hash128 &identity, std::uint64_t expectation,
+                           const image::ImageIndex::Origin &origin)
 {
-    std::array<std::byte, 16> blob;
-    std::memcpy(blob.data(), &identity.low, 8);
-    std::memcpy(blob.data() + 8, &identity.high, 8);
-    find_->bind(1, std::span<const std::byte>(blob)).bind(2, expectation);
-    Seen seen;
-    if (find_->step()) {
-        seen.number = find_->number(0);
-        seen.untested =
-            find_->is_null(1) || (find_->text(1) == "infra_error" && find_->integer(2) != session_);
-    }
-    find_->reset();
-    if (seen.number != 0)
-        return seen;
-    add_->bind(1, std::span<const std::byte>(blob)).bind(2, expectation).run();
-    return {static_cast<std::uint64_t>(sqlite3_last_insert_rowid(database_.get())), true};
-}
-
-void Results::add_origin(std::uint64_t image, std::uint64_t seq, std::string_view state,
-                         bool architectural)
-{
-    origin_->bind(1, image).bind(2, seq).bind(3, state).bind(4, std::int64_t{architectural}).run();
+    const auto [image, is_new] = index_->add(identity, expectation, origin);
+    if (is_new)
+        return {image, true};
+    known_verdict_->bind(1, image);
+    const bool found = known_verdict_->step();
+    CHECK(found, "the index has what the table has");
+    const bool untested = known_verdict_->is_null(0) ||
+                          (known_verdict_->text(0) == to_string(oracle::Verdict::infra_error) &&
+                           known_verdict_->integer(1) != session_);
+    known_verdict_->reset();
+    return {image, untested};
 }
 
 void Results::put_outcome(const Outcome &outcome, std::string_view finding)
@@ -311,9 +298,7 @@ void Results::put_outcome(const Outcome &outcome, std::string_view finding)
         .bind(9, usec(outcome.patch_seconds))
         .bind(10, usec(outcome.restore_seconds))
         .bind(11, usec(judgement.oracle_seconds))
-        .bind(12, std::int64_t{outcome.probes})
-        .bind(13, usec(outcome.probe_seconds))
-        .bind(14, std::int64_t{judgement.masked})
+        .bind(12, std::int64_t{judgement.masked})
         .run();
     // Of an earlier session, which ended in an infra_error.
     Statement(database_.get(), "DELETE FROM evidence WHERE image = ?").bind(1, outcome.image).run();
@@ -326,6 +311,21 @@ void Results::put_outcome(const Outcome &outcome, std::string_view finding)
             .bind(4, std::string_view(each.summary))
             .bind(5, std::string_view(details))
             .bind(6, std::string_view(title_of(each)))
+            .run();
+    }
+}
+
+void Results::put_probes(const Answer &answer)
+{
+    Statement row(database_.get(),
+                  "INSERT OR REPLACE INTO probe VALUES (?1, ?2, ?3, ?4, ?5 / 1e6)");
+    for (const Probe &probe : answer.probes) {
+        const std::string state = states::id_of(probe.state);
+        row.bind(1, answer.image)
+            .bind(2, std::string_view(state))
+            .bind(3, std::string_view(to_string(probe.verdict)))
+            .bind(4, std::int64_t{probe.alike})
+            .bind(5, static_cast<std::int64_t>(probe.seconds * 1e6))
             .run();
     }
 }

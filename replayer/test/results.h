@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "replayer/image/line_hash.h"
+#include "replayer/image/image_index.h"
 #include "replayer/test/baseline.h"
 #include "replayer/test/pool/worker.h"
 #include "replayer/test/provenance.h"
@@ -101,15 +101,16 @@ public:
     void put_baseline(const Baseline &baseline);
 
     struct Seen {
-        std::uint64_t number = 0;
+        std::uint64_t image = 0;
         bool untested = false; // no verdict, or an infra_error of an earlier session
     };
-    Seen see(const image::Hash128 &identity, std::uint64_t expectation);
-    void add_origin(std::uint64_t image, std::uint64_t seq, std::string_view state,
-                    bool architectural);
+    Seen see(const image::Hash128 &identity, std::uint64_t expectation,
+             const image::ImageIndex::Origin &origin);
 
     // `finding`: empty for a pass and an infra_error.
     void put_outcome(const Outcome &outcome, std::string_view finding);
+    // The states that were tested to explain an image.
+    void put_probes(const Answer &answer);
     // A new one, or one that this image is the first to explain.
     void put_finding(const Finding &finding);
     // One without images; does nothing if it is known.
@@ -131,9 +132,8 @@ private:
     void prepare(const ResultsSubject &subject);
 
     trace::Database database_;
-    std::optional<trace::Statement> find_;
-    std::optional<trace::Statement> add_;
-    std::optional<trace::Statement> origin_;
+    std::optional<image::ImageIndex> index_;
+    std::optional<trace::Statement> known_verdict_;
     std::optional<trace::Statement> verdict_;
     std::optional<trace::Statement> evidence_;
     std::int64_t session_ = 0;

@@ -4,7 +4,7 @@
 -- latest image.
 
 PRAGMA application_id = 0x46505253; -- "FPRS"
-PRAGMA user_version = 3;            -- one number up for every incompatible change
+PRAGMA user_version = 4;            -- one number up for every incompatible change
 
 -- What the verdicts are about and what they come from; when something of that changes, the file is made anew.
 CREATE TABLE about (
@@ -49,8 +49,6 @@ CREATE TABLE image (
     disagreed INTEGER,          -- 1: it said another thing, so the verdict is infra_error
     lost_guests INTEGER,        -- that the image cost
     masked INTEGER,             -- objections that were left out, because images without a crash get them too
-    probes INTEGER,             -- other images that were tested to find out what decides
-    probe_seconds REAL,         -- that took; not part of the seconds below
     finding TEXT,               -- finding.id
     judge_seconds REAL,         -- in guests and oracles, with what was tried again and confirmed
     oracle_seconds REAL,        -- of the judgement that counts: in programs on the host
@@ -65,6 +63,16 @@ CREATE TABLE origin (
     seq INTEGER NOT NULL,       -- the event before which power fails
     state TEXT NOT NULL,        -- its id, for `fencepost states --show`
     architectural INTEGER NOT NULL, -- 0: legal only as long as locked instructions do not count as fences
+    PRIMARY KEY (image, state)
+) WITHOUT ROWID;
+
+-- The states that were tested to find out which stores decide that an image fails: its neighbours at the same crash point, in a warm guest, unconfirmed.
+CREATE TABLE probe (
+    image INTEGER NOT NULL,     -- image.number: the failing one
+    state TEXT NOT NULL,        -- id of the state, for `fencepost states --show`
+    verdict TEXT NOT NULL,      -- as of an image
+    alike INTEGER NOT NULL,     -- 1: it fails as the image does
+    seconds REAL NOT NULL,      -- that it took; not part of those of the image
     PRIMARY KEY (image, state)
 ) WITHOUT ROWID;
 

@@ -13,8 +13,8 @@
 
 #include "base/files.h"
 #include "replayer/image/image_index.h"
+#include "replayer/image/image_walk.h"
 #include "replayer/image/patched_image.h"
-#include "replayer/image/state_images.h"
 #include "replayer/states/state_walk.h"
 #include "tests/states/pm_work.h"
 
@@ -65,30 +65,17 @@ void measure_model(bool smoke)
     }
 }
 
-class Counting : public states::StateListener {
+class Counting : public image::ImageListener {
 public:
-    explicit Counting(const image::InitialImage &initial) : images_(initial) {}
-
-    void event(std::uint64_t, const trace::Event &event, std::span<const std::byte> wide_values,
-               const model::InFlight &in_flight) override
+    bool image(image::ReadyImage &image) override
     {
-        images_.event(event, wide_values, in_flight);
-    }
-    void crash_point(const states::CrashPoint &, const states::ItemTable *items,
-                     const model::InFlight &in_flight) override
-    {
-        images_.crash_point(items, in_flight);
-    }
-    bool state(const states::State &state) override
-    {
-        index_.add(images_.hash(state), state.point.seq, states::text_of(state.levels.choice()));
+        index_.add(image.identity(), 0, {image.point().seq, image.id()});
         return true;
     }
 
     std::uint64_t images() const { return index_.images(); }
 
 private:
-    image::StateImages images_;
     image::ImageIndex index_;
 };
 
@@ -99,10 +86,12 @@ void measure_strategy(const trace::TraceReader &reader, const char *strategy,
 {
     const image::InitialImage initial(reader);
     const double start = cpu_seconds();
-    Counting counting(initial);
-    states::StateWalk walk(reader, {.strategies = states::parse_strategies(strategy),
-                                    .window = {.last_seq = last_seq},
-                                    .grouping = grouping});
+    Counting counting;
+    image::ImageWalk walk(reader, initial,
+                          {.strategies = states::parse_strategies(strategy),
+                           .window = {.last_seq = last_seq},
+                           .grouping = grouping},
+                          {.labels = false});
     const states::WalkReport report = walk.run(counting);
     const double seconds = cpu_seconds() - start;
     std::printf("%-20s group %-4s %9.0f states/s (%llu states, %llu images, %llu epochs, %.1f M "
@@ -121,8 +110,8 @@ void measure_length(const std::filesystem::path &path)
     const trace::TraceReader reader(path);
     const image::InitialImage initial(reader);
     const double start = cpu_seconds();
-    Counting counting(initial);
-    states::StateWalk walk(reader, {});
+    Counting counting;
+    image::ImageWalk walk(reader, initial, {}, {.labels = false});
     const states::WalkReport report = walk.run(counting);
     const double seconds = cpu_seconds() - start;
     std::printf("count      %8.1f M events  %6.2f s  %5.1f M events/s  %5zu MiB\n",

@@ -90,7 +90,7 @@ Outcome MoodyWorker::test(char mood, bool crashed)
 {
     Assignment assignment;
     assignment.image = ++count_;
-    assignment.crash_seq = count_;
+    assignment.state.seq = count_;
     assignment.crashed = crashed;
     assignment.content.step = first_;
     image::LineContent line = {.line = (pm_base(world_.source().config, 0) + kData) / 64};

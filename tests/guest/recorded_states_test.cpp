@@ -17,7 +17,7 @@
 namespace fencepost::image {
 namespace {
 
-using states::State;
+using states::StateView;
 
 constexpr const char *kSpec = R"(
 [pm]
@@ -65,7 +65,7 @@ TEST(RecordedStates, PrefixIsAReplay)
     std::set<std::pair<unsigned, unsigned>> paths;
     unsigned with_stack = 0;
     std::uint64_t points = 0;
-    Listener listener(initial, [&](const State &state, StateImages &images) {
+    Listener listener(initial, [&](const StateView &state, StateImages &images) {
         trace::EventScan scan =
             reader.scan({.first_seq = state.point.seq, .last_seq = state.point.seq});
         EXPECT_TRUE(scan.next());
@@ -113,9 +113,9 @@ TEST(RecordedStates, TheEndIsWhatTheGuestLeft)
     const InitialImage initial(reader);
     ImageIndex index;
     Hash128 last;
-    Listener listener(initial, [&](const State &state, StateImages &images) {
+    Listener listener(initial, [&](const StateView &state, StateImages &images) {
         const Hash128 hash = images.hash(state);
-        index.add(hash, state.point.seq, "");
+        index.add(hash, 0, {state.point.seq, ""});
         if (state.point.seq == reader.event_count() && state.levels.base == states::Base::all &&
             state.levels.exceptions.empty())
             last = hash;

@@ -58,7 +58,7 @@ std::uint64_t states_of(const std::string &strategies)
     walk.strategies = states::parse_strategies(strategies);
     std::uint64_t count = 0;
     const image::InitialImage initial(reader);
-    image::Listener counter(initial, [&](const states::State &, image::StateImages &) {
+    image::Listener counter(initial, [&](const states::StateView &, image::StateImages &) {
         ++count;
         return true;
     });
@@ -210,23 +210,24 @@ TEST(TestRun, FailuresBecomeFindingsWithEverythingToLookAt)
     std::array<std::byte, 64> before = {};
     states::WalkOptions walk;
     walk.strategies = states::parse_strategies("none-all");
-    image::Listener finder(initial, [&](const states::State &state, image::StateImages &images) {
-        if (state.levels.base != states::Base::all || seq != 0)
-            return true;
-        std::vector<image::LineContent> lines;
-        images.lines_in_flight(state, lines);
-        for (const image::LineContent &each : lines) {
-            const std::byte *guaranteed = images.images().guaranteed().line(each.line);
-            if (state.point.seq > reader.event_count() / 2 &&
-                std::memcmp(guaranteed, each.bytes.data(), 64) != 0) {
-                seq = last_seq = state.point.seq;
-                line = each.line;
-                std::memcpy(before.data(), guaranteed, 64);
+    image::Listener finder(
+        initial, [&](const states::StateView &state, image::StateImages &images) {
+            if (state.levels.base != states::Base::all || seq != 0)
                 return true;
+            std::vector<image::LineContent> lines;
+            images.lines_in_flight(state, lines);
+            for (const image::LineContent &each : lines) {
+                const std::byte *guaranteed = images.images().guaranteed().line(each.line);
+                if (state.point.seq > reader.event_count() / 2 &&
+                    std::memcmp(guaranteed, each.bytes.data(), 64) != 0) {
+                    seq = last_seq = state.point.seq;
+                    line = each.line;
+                    std::memcpy(before.data(), guaranteed, 64);
+                    return true;
+                }
             }
-        }
-        return true;
-    });
+            return true;
+        });
     states::StateWalk(reader, walk).run(finder);
     ASSERT_NE(seq, 0u);
 

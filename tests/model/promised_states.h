@@ -125,8 +125,8 @@ private:
             legality.crash_point(in_flight);
             const std::uint64_t promised = promises_[point.seq];
             states::Enumeration(table_, point.seq, 1, [&](const states::ChosenLevels &levels) {
-                const states::State state = {point, &table_, levels,
-                                             states::StrategyKind::exhaustive};
+                const states::StateView state = {point, &table_, levels,
+                                                 states::StrategyKind::exhaustive};
                 const auto set = sets.settled() | pieces_of(state, sets);
                 found[promised].set(set);
                 if (!strict)
@@ -155,7 +155,8 @@ private:
         return found;
     }
 
-    ReferenceModel::PieceSet pieces_of(const states::State &state, const ModelStates &sets) const
+    ReferenceModel::PieceSet pieces_of(const states::StateView &state,
+                                       const ModelStates &sets) const
     {
         ReferenceModel::PieceSet set = 0;
         std::vector<std::uint64_t> levels;

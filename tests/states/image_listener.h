@@ -13,7 +13,7 @@ namespace fencepost::image {
 // Calls a function for each state, with the images at hand.
 class Listener : public states::StateListener {
 public:
-    using Visit = std::function<bool(const states::State &, StateImages &)>;
+    using Visit = std::function<bool(const states::StateView &, StateImages &)>;
 
     Listener(const InitialImage &initial, Visit visit) : images_(initial), visit_(std::move(visit))
     {
@@ -30,7 +30,7 @@ public:
         images_.crash_point(items, in_flight);
         in_flight_ = &in_flight;
     }
-    bool state(const states::State &state) override { return visit_(state, images_); }
+    bool state(const states::StateView &state) override { return visit_(state, images_); }
     void epoch(const states::EpochCount &epoch) override { epochs.push_back(epoch); }
 
     StateImages &images() { return images_; }

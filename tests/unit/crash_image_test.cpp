@@ -26,7 +26,7 @@ namespace fencepost::image {
 namespace {
 
 using model::ModelKind;
-using states::State;
+using states::StateView;
 using Bytes = std::vector<std::byte>;
 
 Hash128 hash_of(std::uint64_t base, std::span<const std::byte> bytes)
@@ -42,7 +42,7 @@ protected:
     std::filesystem::path path() const { return directory_.path() / "trace.db"; }
 
     // The bytes of a state: what is guaranteed, and the lines that hold more.
-    static Bytes bytes_of(const State &state, StateImages &images)
+    static Bytes bytes_of(const StateView &state, StateImages &images)
     {
         const auto guaranteed = images.images().guaranteed().region(0);
         Bytes bytes(guaranteed.begin(), guaranteed.end());
@@ -77,7 +77,7 @@ TEST_F(CrashImages, SmallTracesHaveTheImagesOfTheirDefinition)
             const auto closed = reference.closed_sets(kind);
             std::map<std::uint64_t, std::set<std::string>> listed; // by crash point
             std::map<std::uint64_t, std::uint64_t> counts;
-            Listener listener(initial, [&](const State &state, StateImages &images) {
+            Listener listener(initial, [&](const StateView &state, StateImages &images) {
                 const Hash128 hash = images.hash(state);
                 EXPECT_EQ(hash, hash_of(base, bytes_of(state, images)));
                 listed[state.point.seq].insert(hash.hex());
@@ -142,7 +142,7 @@ public:
         images_.crash_point(items, in_flight);
         legality_.crash_point(in_flight);
     }
-    bool state(const State &state) override
+    bool state(const StateView &state) override
     {
         const Pair pair = {promise_, images_.hash(state).hex()};
         pairs.insert(pair);
@@ -263,7 +263,7 @@ TEST_P(PmImages, PrefixIsAReplay)
     const InitialImage initial(reader);
     std::set<std::pair<unsigned, unsigned>> paths;
     unsigned points = 0;
-    Listener listener(initial, [&](const State &state, StateImages &images) {
+    Listener listener(initial, [&](const StateView &state, StateImages &images) {
         EXPECT_TRUE(state.point.failure_point);
         trace::EventScan scan =
             reader.scan({.first_seq = state.point.seq, .last_seq = state.point.seq});
@@ -299,7 +299,7 @@ TEST_P(PmImages, IdentityIsThatOfTheBytes)
         for (const auto kind : {ModelKind::adr, ModelKind::eadr, ModelKind::line}) {
             unsigned compared = 0;
             std::uint64_t seen = 0;
-            Listener listener(initial, [&](const State &state, StateImages &images) {
+            Listener listener(initial, [&](const StateView &state, StateImages &images) {
                 if (seen++ % (kind == ModelKind::eadr ? 97 : 31) == 0) {
                     EXPECT_EQ(images.hash(state), hash_of(base, bytes_of(state, images)));
                     ++compared;
@@ -329,7 +329,7 @@ TEST_P(PmImages, PatchingReachesEveryState)
     std::uint64_t seen = 0;
     std::size_t most_lines = 0;
     Listener *self = nullptr;
-    Listener listener(initial, [&](const State &state, StateImages &images) {
+    Listener listener(initial, [&](const StateView &state, StateImages &images) {
         if (!patched)
             patched = std::make_unique<PatchedImage>(self->images(),
                                                      std::vector<std::span<std::byte>>{mapping});
@@ -354,7 +354,8 @@ TEST_P(PmImages, PatchingReachesEveryState)
     EXPECT_LT(most_lines, 400u);
 }
 
-// Images as values: two holders that take turns, and fall behind, hold what they are shown.
+// Images as values: two holders that take turns, fall behind and go back to an image from before,
+// hold what they are shown.
 TEST_P(PmImages, HeldImagesAreTheStatesThatTheyWereTakenFrom)
 {
     const trace::TraceReader reader(path());
@@ -364,8 +365,11 @@ TEST_P(PmImages, HeldImagesAreTheStatesThatTheyWereTakenFrom)
     Bytes shown(reader.regions()[0].size); // what the second holder told to have changed, applied
     std::uint64_t seen = 0;
     std::uint64_t compared = 0;
+    std::uint64_t went_back = 0;
+    CrashImage earlier;
+    Bytes earlier_bytes;
     Listener *self = nullptr;
-    Listener listener(initial, [&](const State &state, StateImages &images) {
+    Listener listener(initial, [&](const StateView &state, StateImages &images) {
         if (!stream) {
             stream = std::make_unique<ImageStream>(self->images());
             for (int i = 0; i < 2; ++i)
@@ -377,9 +381,22 @@ TEST_P(PmImages, HeldImagesAreTheStatesThatTheyWereTakenFrom)
             stream->skip();
             return true;
         }
-        const CrashImage image = stream->take(state);
-        EXPECT_EQ(image.identity, images.hash(state));
+        const CrashImage image = stream->take(state, images.hash(state));
         HeldImage &holder = *holders[seen % 10 == 0];
+        if (seen % 50 == 7) {
+            earlier = image;
+            earlier_bytes = bytes_of(state, images);
+        } else if (seen % 50 == 40 && earlier.step) {
+            went_back += earlier.step != image.step;
+            for (HeldImage *each : {holders[0].get(), holders[1].get()}) {
+                each->show(image, [](std::uint64_t) {});
+                each->show(earlier, [](std::uint64_t) {});
+                const auto held = each->region(0);
+                EXPECT_TRUE(Bytes(held.begin(), held.end()) == earlier_bytes) << seen;
+            }
+            std::memcpy(shown.data(), holders[1]->region(0).data(), shown.size());
+            earlier = {};
+        }
         holder.show(image, [&](std::uint64_t line) {
             const std::uint64_t at = line * 64 - reader.regions()[0].base;
             if (seen % 10 == 0)
@@ -399,6 +416,7 @@ TEST_P(PmImages, HeldImagesAreTheStatesThatTheyWereTakenFrom)
                                     .window = {.last_seq = 6000}});
     walk.run(listener);
     EXPECT_GT(compared, 10u);
+    EXPECT_GT(went_back, 2u);
 }
 
 TEST_P(PmImages, ExportedImagesAndDeltas)
@@ -406,7 +424,7 @@ TEST_P(PmImages, ExportedImagesAndDeltas)
     const trace::TraceReader reader(path());
     const InitialImage initial(reader);
     unsigned seen = 0;
-    Listener listener(initial, [&](const State &state, StateImages &images) {
+    Listener listener(initial, [&](const StateView &state, StateImages &images) {
         if (++seen % 40)
             return true;
         const ImageDelta delta = {.state = "some-state",
@@ -482,7 +500,7 @@ TEST(ImageIndex, FindsEveryImageAgainBeyondItsMemory)
     for (std::uint64_t round = 0; round < 3; ++round)
         for (std::uint64_t i = 1; i <= 5000; ++i)
             for (ImageIndex *index : {&small, &large}) {
-                const auto added = index->add(hash(i), i, "n");
+                const auto added = index->add(hash(i), 0, {i, "n"});
                 ASSERT_EQ(added.image, i);
                 ASSERT_EQ(added.is_new, round == 0);
             }
@@ -491,7 +509,8 @@ TEST(ImageIndex, FindsEveryImageAgainBeyondItsMemory)
     EXPECT_EQ(small.images(), 5000u);
     EXPECT_EQ(small.origins(), 15000u);
     std::vector<std::uint64_t> seqs;
-    small.for_each_origin(4321, [&](std::uint64_t seq, std::string_view) { seqs.push_back(seq); });
+    small.for_each_origin(4321,
+                          [&](const ImageIndex::Origin &origin) { seqs.push_back(origin.seq); });
     EXPECT_EQ(seqs, (std::vector<std::uint64_t>{4321, 4321, 4321}));
 }
 
@@ -501,15 +520,16 @@ TEST(ImageIndex, GoesOnWithItsFile)
     const ImageIndex::File file = {directory.path() / "images.db", "trace", "options"};
     {
         ImageIndex index(file);
-        index.add({1, 1}, 10, "n");
-        index.add({2, 2}, 10, "a");
+        index.add({1, 1}, 0, {10, "n"});
+        index.add({2, 2}, 0, {10, "a"});
         index.commit();
-        index.add({3, 3}, 11, "n"); // not committed
+        index.add({3, 3}, 0, {11, "n"}); // not committed
     }
     ImageIndex index(file);
     EXPECT_EQ(index.images(), 2u);
-    EXPECT_FALSE(index.add({2, 2}, 20, "n").is_new);
-    EXPECT_EQ(index.add({4, 4}, 20, "a").image, 3u);
+    EXPECT_FALSE(index.add({2, 2}, 0, {20, "n"}).is_new);
+    EXPECT_EQ(index.add({4, 4}, 0, {20, "a"}).image, 3u);
+    EXPECT_EQ(index.add({4, 4}, 1, {20, "a"}).image, 4u) << "another thing is expected of it";
     ImageIndex::File other = file;
     other.trace = "another";
     EXPECT_THROW(ImageIndex{other}, Error);

@@ -16,15 +16,14 @@
 namespace fencepost::test {
 namespace {
 
-using image::InFlightStore;
 using image::InFlightStores;
 using image::LineContent;
 using image::PartChoice;
 using image::StateImages;
 using image::StateStores;
-using states::State;
+using states::StateView;
 
-StateStores stores_of(const State &state)
+StateStores stores_of(const StateView &state)
 {
     const auto in_flight = std::make_shared<InFlightStores>(*state.items);
     return {in_flight, in_flight->parts_of(state, *state.items)};
@@ -41,6 +40,21 @@ image::Hash128 identity_of(const InFlightStores &stores, const PartChoice &parts
         sum += image::line_hash(line.line, line.bytes.data()) -
                image::line_hash(line.line, images.images().guaranteed().line(line.line));
     return sum;
+}
+
+// The same, made from the choice's name alone.
+image::Hash128 identity_by_name(const states::Choice &choice, const StateView &state,
+                                StateImages &images)
+{
+    const std::string id = states::id_of({.trace = "00000000", .choice = choice});
+    image::Hash128 identity;
+    states::Enumeration enumeration(
+        *state.items, state.point.seq, 1, [&](const states::ChosenLevels &levels) {
+            identity = images.hash({state.point, state.items, levels, states::StrategyKind::all});
+            return true;
+        });
+    enumeration.run(states::parse_crash_state(id).choice);
+    return identity;
 }
 
 class DecidingStoresTest : public testing::Test {
@@ -61,7 +75,7 @@ protected:
         golden::write_trace(text, path());
         StateStores found;
         walk({.strategies = states::parse_strategies("none-all,subsets:2")},
-             [&](const State &state, StateImages &) {
+             [&](const StateView &state, StateImages &) {
                  if (text_of(state.levels.choice()) == choice)
                      found = stores_of(state);
                  return true;
@@ -73,10 +87,10 @@ protected:
     const TemporaryDirectory directory_{testing::TempDir(), "deciding"};
 };
 
-std::vector<std::uint64_t> seqs(const std::vector<InFlightStore> &stores)
+std::vector<std::uint64_t> seqs(const std::vector<trace::EventRef> &stores)
 {
     std::vector<std::uint64_t> found;
-    for (const InFlightStore &store : stores)
+    for (const trace::EventRef &store : stores)
         found.push_back(store.seq);
     return found;
 }
@@ -94,7 +108,7 @@ store pmem0+0x100 8 = 5 @a
     std::map<std::string, std::vector<std::uint64_t>> missing;
     std::map<std::string, std::vector<std::uint64_t>> present;
     walk({.strategies = states::parse_strategies("none-all,subsets:1")},
-         [&](const State &state, StateImages &) {
+         [&](const StateView &state, StateImages &) {
              const StateStores stores = stores_of(state);
              missing[text_of(state.levels.choice())] = seqs(first_of_each_site(stores, false));
              present[text_of(state.levels.choice())] = seqs(first_of_each_site(stores, true));
@@ -128,22 +142,26 @@ TEST_F(DecidingStoresTest, EveryProbeIsALegalState)
                 .strategies = {{states::StrategyKind::exhaustive, 1 << 20}},
                 .grouping = states::Grouping::off};
             std::map<std::uint64_t, std::set<std::string>> legal; // by crash point
-            walk(options, [&](const State &state, StateImages &images) {
+            walk(options, [&](const StateView &state, StateImages &images) {
                 legal[state.point.seq].insert(images.hash(state).hex());
                 return true;
             });
-            walk(options, [&](const State &state, StateImages &images) {
+            walk(options, [&](const StateView &state, StateImages &images) {
                 const StateStores stores = stores_of(state);
                 EXPECT_EQ(identity_of(*stores.in_flight, stores.present, images),
                           images.hash(state));
                 for (const bool answer : {false, true})
-                    find_deciding_stores(stores, [&](const PartChoice &parts) {
-                        ++probes;
-                        EXPECT_TRUE(legal[state.point.seq].contains(
-                            identity_of(*stores.in_flight, parts, images).hex()))
-                            << "round " << round << ", before event " << state.point.seq;
-                        return std::optional(answer == (probes % 2 == 0));
-                    });
+                    find_deciding_stores(
+                        stores, state.levels.choice(), [&](const Neighbour &probe) {
+                            ++probes;
+                            const image::Hash128 identity =
+                                identity_of(*stores.in_flight, probe.parts, images);
+                            EXPECT_TRUE(legal[state.point.seq].contains(identity.hex()))
+                                << "round " << round << ", before event " << state.point.seq;
+                            EXPECT_EQ(identity_by_name(probe.choice, state, images), identity)
+                                << text_of(probe.choice);
+                            return std::optional(answer == (probes % 2 == 0));
+                        });
                 return !HasFailure();
             });
             ASSERT_FALSE(HasFailure());
@@ -163,7 +181,7 @@ TEST_F(DecidingStoresTest, PartsMakeTheImagesOfTheirStates)
     std::uint64_t probes = 0;
     std::uint64_t states = 0;
     walk({.strategies = states::parse_strategies("none-all,random:3")},
-         [&](const State &state, StateImages &images) {
+         [&](const StateView &state, StateImages &images) {
              const StateStores stores = stores_of(state);
              EXPECT_EQ(identity_of(*stores.in_flight, stores.present, images), images.hash(state));
              std::vector<unsigned> parts(stores.in_flight->stores().size());
@@ -173,10 +191,13 @@ TEST_F(DecidingStoresTest, PartsMakeTheImagesOfTheirStates)
              for (std::size_t i = 0; i < stores.present.size(); ++i)
                  in_state[stores.in_flight->parts()[i].store] += stores.present[i];
              // In every probe a run is whole or not there, or torn where the state has it torn.
-             find_deciding_stores(stores, [&](const PartChoice &probe) {
+             find_deciding_stores(stores, state.levels.choice(), [&](const Neighbour &probe) {
                  std::vector<unsigned> there(parts.size());
-                 for (std::size_t i = 0; i < probe.size(); ++i)
-                     there[stores.in_flight->parts()[i].store] += probe[i];
+                 for (std::size_t i = 0; i < probe.parts.size(); ++i)
+                     there[stores.in_flight->parts()[i].store] += probe.parts[i];
+                 EXPECT_EQ(identity_by_name(probe.choice, state, images),
+                           identity_of(*stores.in_flight, probe.parts, images))
+                     << text_of(probe.choice);
                  for (std::size_t i = 0; i < parts.size(); ++i)
                      EXPECT_TRUE(parts[i] < 16 || there[i] == 0 || there[i] == parts[i] ||
                                  there[i] == in_state[i]);
@@ -184,7 +205,7 @@ TEST_F(DecidingStoresTest, PartsMakeTheImagesOfTheirStates)
              });
              EXPECT_TRUE(std::is_sorted(
                  stores.in_flight->stores().begin(), stores.in_flight->stores().end(),
-                 [](const InFlightStore &a, const InFlightStore &b) { return a.seq < b.seq; }));
+                 [](const trace::EventRef &a, const trace::EventRef &b) { return a.seq < b.seq; }));
              ++states;
              return !HasFailure();
          });
@@ -212,7 +233,7 @@ bool holds(const StateStores &state, const PartChoice &parts, std::uint64_t seq)
     return false;
 }
 
-std::optional<std::uint64_t> seq_of(const std::optional<InFlightStore> &store)
+std::optional<std::uint64_t> seq_of(const std::optional<trace::EventRef> &store)
 {
     return store ? std::optional(store->seq) : std::nullopt;
 }
@@ -248,12 +269,12 @@ TEST_F(DecidingStoresTest, AreThoseThatMakeTheDifference)
     };
     for (const Case &each : cases) {
         const StateStores state = state_of(kRecordAndFlag, each.choice);
-        const auto fails = [&](const PartChoice &parts) {
+        const auto fails = [&](const Neighbour &probe) {
             return std::optional(
-                each.fails([&](std::uint64_t seq) { return holds(state, parts, seq); }));
+                each.fails([&](std::uint64_t seq) { return holds(state, probe.parts, seq); }));
         };
-        ASSERT_TRUE(*fails(state.present)) << each.what;
-        const auto found = find_deciding_stores(state, fails);
+        ASSERT_TRUE(*fails({{}, state.present})) << each.what;
+        const auto found = find_deciding_stores(state, {}, fails);
         ASSERT_TRUE(found) << each.what;
         EXPECT_EQ(seq_of(found->absent), each.absent) << each.what;
         EXPECT_EQ(seq_of(found->present), each.present) << each.what;
@@ -268,11 +289,11 @@ TEST_F(DecidingStoresTest, AsksFewQuestionsAndGivesUpWithoutAnswers)
         text += fmt::format("store pmem0+{:#x} 8 = 1 @f{}\n", i * 64, i);
     const StateStores state = state_of(text, "n+600.1");
     unsigned asked = 0;
-    const auto fails = [&](const PartChoice &parts) {
+    const auto fails = [&](const Neighbour &probe) {
         ++asked;
-        return std::optional(holds(state, parts, 600) && !holds(state, parts, 345));
+        return std::optional(holds(state, probe.parts, 600) && !holds(state, probe.parts, 345));
     };
-    const auto found = find_deciding_stores(state, fails);
+    const auto found = find_deciding_stores(state, {}, fails);
     ASSERT_TRUE(found);
     EXPECT_EQ(seq_of(found->absent), 345u);
     EXPECT_EQ(seq_of(found->present), 600u);
@@ -281,10 +302,9 @@ TEST_F(DecidingStoresTest, AsksFewQuestionsAndGivesUpWithoutAnswers)
     const unsigned needed = asked;
     for (unsigned answers = 0; answers < needed; ++answers) {
         asked = 0;
-        EXPECT_FALSE(find_deciding_stores(state,
-                                          [&](const PartChoice &parts) {
-                                              return asked == answers ? std::nullopt : fails(parts);
-                                          }))
+        EXPECT_FALSE(find_deciding_stores(
+            state, {},
+            [&](const Neighbour &probe) { return asked == answers ? std::nullopt : fails(probe); }))
             << answers << " answers";
         EXPECT_EQ(asked, answers);
     }

@@ -29,9 +29,9 @@ public:
     {
         legality.crash_point(in_flight);
     }
-    bool state(const State &state) override
+    bool state(const StateView &state) override
     {
-        ids.push_back(text_of(walk->id_of(state)).substr(9));
+        ids.push_back(id_of(walk->crash_state(state)).substr(9));
         levels[ids.back()].assign(state.levels.exceptions.begin(), state.levels.exceptions.end());
         if (!legality.legal_architecturally(state))
             incidental.insert(ids.back());
@@ -231,8 +231,8 @@ TEST_F(States, ResumeAnywhere)
     const List all = ids(reader, strategy);
     ASSERT_GT(all.size(), 300u);
     for (std::size_t at = 0; at < all.size(); at += 37) {
-        const StateId id = parse_state_id(digits + all[at]);
-        EXPECT_EQ(text_of(id), digits + all[at]);
+        const CrashState id = parse_crash_state(digits + all[at]);
+        EXPECT_EQ(id_of(id), digits + all[at]);
         EXPECT_EQ(ids(reader, strategy, {.after = id}), List(all.begin() + at + 1, all.end()));
         StateWalk alone(reader, options_of(id));
         Ids one;
@@ -240,7 +240,7 @@ TEST_F(States, ResumeAnywhere)
         alone.run_to(id, one);
         EXPECT_EQ(one.ids, List{all[at]});
     }
-    EXPECT_THROW(ids(reader, "none-all", {.after = parse_state_id(digits + "aea-77-n+0.1")}),
+    EXPECT_THROW(ids(reader, "none-all", {.after = parse_crash_state(digits + "aea-77-n+0.1")}),
                  Error);
 }
 
@@ -249,12 +249,13 @@ TEST_F(States, IdsThatAreNone)
     for (const char *text :
          {"", "x", "12345678-aea-1-n+", "12345678-aea-1", "12345678-zea-1-n", "1234567-aea-1-n",
           "12345678-aea-1-q", "12345678-aea-1-n+1", "12345678-aea-1-n+2.1+1.1", "12345678-aea-1-r1",
-          "12345678-aea-99999999999999999999-n", "12345678-aea-1-n ", "1234567G-aea-1-n"})
-        EXPECT_THROW(parse_state_id(text), Error) << text;
+          "12345678-aea-99999999999999999999-n", "12345678-aea-1-n ", "1234567G-aea-1-n",
+          "12345678-aea-1-nu", "12345678-aea-1-nw1u2", "12345678-aea-1-u4"})
+        EXPECT_THROW(parse_crash_state(text), Error) << text;
     const trace::TraceReader reader = made(kTwoLines);
     const std::string digits = reader.recording().event_digest.substr(0, 8);
     const auto run = [&](const std::string &text) {
-        const StateId id = parse_state_id(text);
+        const CrashState id = parse_crash_state(text);
         StateWalk walk(reader, options_of(id));
         Ids ids;
         ids.walk = &walk;
@@ -371,7 +372,7 @@ TEST_F(States, RunsAreCutAtLegalPlaces)
                    const model::InFlight &) override
         {
         }
-        bool state(const State &state) override
+        bool state(const StateView &state) override
         {
             const ItemTable &table = *state.items;
             for (std::uint32_t number = 0; number < table.items().size(); ++number) {
@@ -623,8 +624,8 @@ fence sfence @create+4
     EXPECT_EQ(found.incidental, (std::set<std::string>{prefix + "4-x2"}));
     // An id names its set, and is good for no other.
     const std::string digits = reader.recording().event_digest.substr(0, 8) + "-";
-    const StateId id = parse_state_id(digits + found.ids[2]);
-    EXPECT_EQ(text_of(id), digits + found.ids[2]);
+    const CrashState id = parse_crash_state(digits + found.ids[2]);
+    EXPECT_EQ(id_of(id), digits + found.ids[2]);
     EXPECT_NO_THROW(StateWalk(reader, of_linux).check_id(id));
     EXPECT_THROW(StateWalk(reader, with({"none"})).check_id(id), Error);
     const Ids all_count = walk(reader, with({"none"}), &report);

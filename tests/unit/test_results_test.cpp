@@ -44,6 +44,11 @@ protected:
     {
         return Results(path(), {trace, oracles});
     }
+    static Results::Seen see(Results &results, const image::Hash128 &identity,
+                             std::uint64_t expectation = 0)
+    {
+        return results.see(identity, expectation, {7, "a"});
+    }
     static test::Outcome outcome(std::uint64_t image, Verdict verdict)
     {
         test::Outcome made;
@@ -63,9 +68,9 @@ TEST_F(ResultsTest, AVerdictStaysAndWhatHasNoneIsTested)
     {
         Results results = open();
         results.begin_session({});
-        EXPECT_EQ(results.see({1, 1}, 0).number, 1u);
-        EXPECT_EQ(results.see({2, 1}, 0).number, 2u);
-        EXPECT_EQ(results.see({3, 1}, 0).number, 3u);
+        EXPECT_EQ(see(results, {1, 1}, 0).image, 1u);
+        EXPECT_EQ(see(results, {2, 1}, 0).image, 2u);
+        EXPECT_EQ(see(results, {3, 1}, 0).image, 3u);
         results.put_outcome(outcome(1, Verdict::pass), "");
         results.put_outcome(outcome(2, Verdict::inconsistent), "f");
         results.commit();
@@ -74,11 +79,11 @@ TEST_F(ResultsTest, AVerdictStaysAndWhatHasNoneIsTested)
     }
     Results results = open();
     results.begin_session({});
-    EXPECT_FALSE(results.see({1, 1}, 0).untested);
-    EXPECT_FALSE(results.see({2, 1}, 0).untested);
-    EXPECT_TRUE(results.see({3, 1}, 0).untested);
-    EXPECT_EQ(results.see({3, 1}, 0).number, 3u);
-    EXPECT_TRUE(results.see({1, 2}, 0).untested) << "the high half of the identity counts";
+    EXPECT_FALSE(see(results, {1, 1}, 0).untested);
+    EXPECT_FALSE(see(results, {2, 1}, 0).untested);
+    EXPECT_TRUE(see(results, {3, 1}, 0).untested);
+    EXPECT_EQ(see(results, {3, 1}, 0).image, 3u);
+    EXPECT_TRUE(see(results, {1, 2}, 0).untested) << "the high half of the identity counts";
     EXPECT_EQ(results.verdicts(),
               (std::map<std::string, std::uint64_t>{{"inconsistent", 1}, {"pass", 1}}));
 }
@@ -87,10 +92,10 @@ TEST_F(ResultsTest, AnImageIsTestedOnceForEachExpectation)
 {
     Results results = open();
     results.begin_session({});
-    const auto first = results.see({1, 1}, 0);
-    results.put_outcome(outcome(first.number, Verdict::pass), "");
-    EXPECT_TRUE(results.see({1, 1}, 1).untested);
-    EXPECT_FALSE(results.see({1, 1}, 0).untested);
+    const auto first = see(results, {1, 1}, 0);
+    results.put_outcome(outcome(first.image, Verdict::pass), "");
+    EXPECT_TRUE(see(results, {1, 1}, 1).untested);
+    EXPECT_FALSE(see(results, {1, 1}, 0).untested);
 }
 
 TEST_F(ResultsTest, AnInfraErrorIsTestedAgainInTheNextSessionOnly)
@@ -98,26 +103,48 @@ TEST_F(ResultsTest, AnInfraErrorIsTestedAgainInTheNextSessionOnly)
     {
         Results results = open();
         results.begin_session({});
-        results.put_outcome(outcome(results.see({1, 1}, 0).number, Verdict::infra_error), "");
-        EXPECT_FALSE(results.see({1, 1}, 0).untested);
+        results.put_outcome(outcome(see(results, {1, 1}, 0).image, Verdict::infra_error), "");
+        EXPECT_FALSE(see(results, {1, 1}, 0).untested);
         results.commit();
     }
     Results results = open();
     results.begin_session({});
-    EXPECT_TRUE(results.see({1, 1}, 0).untested);
+    EXPECT_TRUE(see(results, {1, 1}, 0).untested);
     results.put_outcome(outcome(1, Verdict::pass), "");
-    EXPECT_FALSE(results.see({1, 1}, 0).untested);
+    EXPECT_FALSE(see(results, {1, 1}, 0).untested);
     EXPECT_EQ(results.verdicts(), (std::map<std::string, std::uint64_t>{{"pass", 1}}));
+}
+
+TEST_F(ResultsTest, ProbesHaveRows)
+{
+    Results results = open();
+    results.begin_session({});
+    const auto image = see(results, {1, 1}).image;
+    states::CrashState state;
+    state.trace = "0123abcd";
+    state.seq = 9;
+    state.choice.cut = states::Choice::Cut::with_until;
+    state.choice.cut_seq = 4;
+    results.put_probes({.image = image, .probes = {{state, Verdict::inconsistent, true, 0.5}}});
+    results.commit();
+    trace::Database database(path(), SQLITE_OPEN_READONLY);
+    trace::Statement rows(database.get(),
+                          "SELECT image, state, verdict, alike, seconds FROM probe");
+    ASSERT_TRUE(rows.step());
+    EXPECT_EQ(rows.number(0), image);
+    EXPECT_EQ(rows.text(1), "0123abcd-aea-9-nw4");
+    EXPECT_EQ(rows.text(2), "inconsistent");
+    EXPECT_EQ(rows.number(3), 1u);
+    EXPECT_FALSE(rows.step());
 }
 
 TEST_F(ResultsTest, AnOriginIsKeptOnce)
 {
     Results results = open();
     results.begin_session({});
-    const auto image = results.see({1, 1}, 0).number;
-    results.add_origin(image, 7, "a", true);
-    results.add_origin(image, 9, "b", true);
-    results.add_origin(image, 7, "a", true);
+    results.see({1, 1}, 0, {7, "a"});
+    results.see({1, 1}, 0, {9, "b"});
+    results.see({1, 1}, 0, {7, "a"});
     EXPECT_EQ(results.states(), 2u);
 }
 
@@ -262,13 +289,12 @@ TEST_F(ResultsTest, OneArchitecturalStateMakesAFindingABug)
 {
     Results results = open();
     results.begin_session({});
-    const auto image = results.see({1, 1}, 0).number;
-    results.add_origin(image, 7, "a", false);
+    const auto image = results.see({1, 1}, 0, {7, "a", false}).image;
     results.put_finding({.id = "f", .severity = "warning", .image = image});
     results.put_outcome(outcome(image, Verdict::inconsistent), "f");
     results.commit();
     EXPECT_EQ(results.findings().at(0).severity, "warning");
-    results.add_origin(image, 8, "b", true);
+    results.see({1, 1}, 0, {8, "b", true});
     results.commit();
     EXPECT_EQ(results.findings().at(0).severity, "bug");
 }
@@ -284,7 +310,7 @@ TEST_F(ResultsTest, AFindingKeepsWhatItsImagesHaveInCommon)
                        .absent_sites = {3},
                        .present_sites = {4},
                        .last = {5, "something_else_entirely", "fsync another/long/name"},
-                       .image = results.see({1, 1}, 0).number};
+                       .image = see(results, {1, 1}, 0).image};
     results.put_finding(finding);
     Finding kept = results.findings().at(0);
     EXPECT_EQ(kept.decides, Decides::order);
@@ -489,7 +515,7 @@ TEST_F(GroupingTest, WhatCouldNotBeFoundOutMakesOneFinding)
 TEST_F(GroupingTest, NothingIsTriedInVainAgainAndAgain)
 {
     Explanation in_vain = guess({1}, {2});
-    in_vain.could_not_be = true;
+    in_vain.probing_failed = true;
     const Finding first = place(in_vain);
     place(in_vain);
     EXPECT_EQ(like(guess({1}, {2})), "") << "the next may be easier";

@@ -49,27 +49,27 @@ Worker::Worker(const WorkerPlan &plan, unsigned number,
       held_(plan.initial, std::move(first))
 {
     // Both from the beginning, so that no change of the image is missed.
-    for (Seat *seat : {&warm_, &fresh_}) {
-        const fs::path directory = directory_ / (seat == &warm_ ? "warm" : "fresh");
+    for (Slot *slot : {&warm_, &fresh_}) {
+        const fs::path directory = directory_ / (slot == &warm_ ? "warm" : "fresh");
         make_directories(directory);
-        seat->files = std::make_unique<PmFiles>(directory, plan_.initial, plan_.source.config);
+        slot->files = std::make_unique<PmFiles>(directory, plan_.initial, plan_.source.config);
     }
 }
 
 Worker::~Worker() = default;
 
-void Worker::sit(Seat &seat, Outcome &outcome)
+void Worker::ensure_guest(Slot &slot, Outcome &outcome)
 {
     const Stopwatch watch;
-    for (int tries = 1; !seat.guest; ++tries) {
+    for (int tries = 1; !slot.guest; ++tries) {
         try {
             ++counts_.restores;
-            seat.guest = plan_.templates.restore(plan_.source, seat.files->paths(),
+            slot.guest = plan_.templates.restore(plan_.source, slot.files->paths(),
                                                  Deadline::after(kRestoreTime));
-            seat.files->watch(seat.guest->machine());
-            plan_.judge.prepare(*seat.guest);
+            slot.files->watch(slot.guest->machine());
+            plan_.judge.prepare(*slot.guest);
         } catch (const Error &error) {
-            seat.guest.reset();
+            slot.guest.reset();
             if (error.kind() != ErrorKind::guest || tries == kRestoreTries)
                 throw;
             spdlog::debug("a worker's guest could not be restored: {}", error.what());
@@ -78,53 +78,54 @@ void Worker::sit(Seat &seat, Outcome &outcome)
     outcome.restore_seconds += watch.seconds();
 }
 
-void Worker::leave(Seat &seat)
+void Worker::drop_guest(Slot &slot)
 {
-    if (!seat.guest)
+    if (!slot.guest)
         return;
-    seat.guest.reset();
-    seat.files->suspect_everything();
+    slot.guest.reset();
+    slot.files->suspect_everything();
 }
 
-Worker::Attempt Worker::attempt(Seat &seat, const Assignment &assignment, Outcome &outcome,
+Worker::Attempt Worker::attempt(Slot &slot, const Assignment &assignment, Outcome &outcome,
                                 Limit limit)
 {
     const Stopwatch patching;
-    seat.files->sync(held_);
+    slot.files->sync(held_);
     outcome.patch_seconds += patching.seconds();
-    const auto kind = seat.guest ? HangWatch::GuestKind::warm : HangWatch::GuestKind::restored;
-    sit(seat, outcome);
+    const auto kind = slot.guest ? HangWatch::GuestKind::warm : HangWatch::GuestKind::restored;
+    ensure_guest(slot, outcome);
     Attempt made;
     if (limit == Limit::brief)
         made.patience = plan_.hangs->patience(kind);
     const Stopwatch judging;
-    const auto waited = seat.guest->waited_for_cpu();
+    const auto waited = slot.guest->waited_for_cpu();
     try {
-        made.said = plan_.judge.judge({*seat.guest, seat.files->paths(), assignment.crash_seq,
+        made.said = plan_.judge.judge({*slot.guest, slot.files->paths(), assignment.state.seq,
                                        made.patience, assignment.crashed});
         // A host that is busy does not make an image slow.
         const auto time =
             std::chrono::milliseconds(static_cast<std::int64_t>(made.said.guest_seconds * 1000)) -
-            (seat.guest->waited_for_cpu() - waited);
+            (slot.guest->waited_for_cpu() - waited);
         if (made.said.verdict <= Verdict::recovery_failed)
             plan_.hangs->note_healthy(kind, std::max(time, std::chrono::milliseconds(0)));
     } catch (const Error &error) {
         if (error.kind() != ErrorKind::guest) {
-            leave(seat); // what it wrote is not undone, and not to be taken for somebody else's
+            drop_guest(
+                slot); // what it wrote is not undone, and not to be taken for somebody else's
             throw;
         }
         made.lost = true;
-        made.said = oracle::judge_lost(*seat.guest, error);
+        made.said = oracle::judge_lost(*slot.guest, error);
     }
     outcome.judge_seconds += judging.seconds();
     const Stopwatch undoing;
     if (made.lost) {
         ++outcome.lost_guests;
         ++counts_.lost_guests;
-        leave(seat);
+        drop_guest(slot);
     } else if (!trusts_touched_) {
-        seat.files->suspect_everything();
-    } else if (!seat.files->suspect_touched()) {
+        slot.files->suspect_everything();
+    } else if (!slot.files->suspect_touched()) {
         trusts_touched_ = false;
         track_was_lost_ = true;
     }
@@ -139,7 +140,7 @@ Worker::Attempt Worker::attempt_warm(const Assignment &assignment, Outcome &outc
     Attempt made = attempt(warm_, assignment, outcome, limit);
     if (!made.lost && (made.said.guest_spent || made.said.verdict > Verdict::recovery_failed)) {
         ++counts_.discarded_guests;
-        leave(warm_);
+        drop_guest(warm_);
     }
     return made;
 }
@@ -200,12 +201,12 @@ Judgement Worker::judge_warm(const Assignment &assignment, Outcome &outcome)
 
 Judgement Worker::judge_fresh(const Assignment &assignment, Outcome &outcome)
 {
-    leave(fresh_);
+    drop_guest(fresh_);
     Attempt made = attempt(fresh_, assignment, outcome, Limit::full);
-    leave(fresh_);
+    drop_guest(fresh_);
     if (made.lost && made.said.verdict == Verdict::infra_error) {
         made = attempt(fresh_, assignment, outcome, Limit::full);
-        leave(fresh_);
+        drop_guest(fresh_);
     }
     return std::move(made.said);
 }
@@ -213,78 +214,61 @@ Judgement Worker::judge_fresh(const Assignment &assignment, Outcome &outcome)
 void Worker::show(const image::CrashImage &image)
 {
     held_.show(image, [&](std::uint64_t line) {
-        for (Seat *seat : {&warm_, &fresh_})
-            seat->files->suspect_line(line);
+        for (Slot *slot : {&warm_, &fresh_})
+            slot->files->suspect_line(line);
     });
 }
 
-std::optional<bool> Worker::fails_alike(const Assignment &assignment,
-                                        const oracle::Evidence &failure,
-                                        const image::PartChoice &parts)
+Judgement Worker::judge_neighbour(const Assignment &assignment, const Neighbour &neighbour)
 {
     image::CrashImage image;
     image.step = assignment.content.step;
     show(image);
     image.in_flight = assignment.stores.in_flight->lines(
-        parts, [&](std::uint64_t line) { return held_.line(line); });
+        neighbour.parts, [&](std::uint64_t line) { return held_.line(line); });
     show(image);
     Outcome cost;
-    const Judgement said = plan_.always_fresh ? judge_fresh(assignment, cost)
-                                              : attempt_warm(assignment, cost, Limit::brief).said;
-    if (said.verdict == Verdict::infra_error ||
-        (said.verdict == Verdict::guest_hang && failure.verdict != Verdict::guest_hang))
-        return std::nullopt;
-    return is_failure(said.verdict) && same_failure(deciding_evidence(said), failure);
+    return plan_.always_fresh ? judge_fresh(assignment, cost)
+                              : attempt_warm(assignment, cost, Limit::brief).said;
 }
 
-void Worker::explain(const Assignment &assignment, Outcome &outcome)
+Answer Worker::explain(const Question &question, const std::function<bool()> &may_go_on)
 {
-    Explanation &explanation = outcome.explanation;
-    explanation.missing = first_of_each_site(assignment.stores, false);
-    explanation.present = first_of_each_site(assignment.stores, true);
-    const oracle::Evidence &failure = deciding_evidence(outcome.judgement);
-    // Where nobody knows what healthy images take, a guest hangs for its whole time limit: too long
-    // to be done again and again.
-    const bool hangs_long = failure.verdict == Verdict::guest_hang &&
-                            !plan_.hangs->patience(HangWatch::GuestKind::restored);
-    if (hangs_long || !outcome.repeats)
-        return;
-    if (plan_.explained_by)
-        explanation.like = plan_.explained_by(failure, explanation);
-    if (!explanation.like.empty())
-        return;
+    const oracle::Evidence &failure = question.failure;
+    Answer answer = {.image = question.failed.image};
     const Stopwatch watch;
-    bool has_time = true;
-    const auto probe = [&](const image::PartChoice &parts) -> std::optional<bool> {
-        has_time = !plan_.may_probe || plan_.may_probe();
-        if (!has_time || watch.seconds() > kMostProbeSeconds)
+    const auto fails_alike = [&](const Neighbour &neighbour) -> std::optional<bool> {
+        answer.gave_up = !may_go_on() || question.deadline.passed();
+        if (answer.gave_up || watch.seconds() > kMostProbeSeconds)
             return std::nullopt;
-        ++outcome.probes;
-        return fails_alike(assignment, failure, parts);
+        Probe &probe = answer.probes.emplace_back(Probe{.state = question.failed.state});
+        probe.state.choice = neighbour.choice;
+        const Stopwatch testing;
+        const Judgement said = judge_neighbour(question.failed, neighbour);
+        probe.seconds = testing.seconds();
+        probe.verdict = said.verdict;
+        if (said.verdict == Verdict::infra_error ||
+            (said.verdict == Verdict::guest_hang && failure.verdict != Verdict::guest_hang))
+            return std::nullopt;
+        probe.alike = is_failure(said.verdict) && same_failure(deciding_evidence(said), failure);
+        return probe.alike;
     };
     try {
-        explanation.decided = find_deciding_stores(assignment.stores, probe);
-        explanation.could_not_be = !explanation.decided && has_time;
+        answer.decided =
+            find_deciding_stores(question.failed.stores, question.failed.state.choice, fails_alike);
     } catch (const Error &error) {
-        // The image has its verdict. Trouble of the machine that stays is met by the next one or by
-        // the audit, and so is an interrupt.
+        // Trouble of the machine that stays is met by the next image or by the audit, and so is an
+        // interrupt.
         if (error.kind() != ErrorKind::guest && error.kind() != ErrorKind::io &&
             error.kind() != ErrorKind::interrupted)
             throw;
-        spdlog::debug("what decides was not found out: {}", error.what());
+        answer.gave_up = true;
+        spdlog::debug("which stores decide was not found out: {}", error.what());
     }
-    outcome.probe_seconds = watch.seconds();
+    return answer;
 }
 
 Outcome Worker::test(const Assignment &assignment)
-{
-    Outcome outcome = judge_image(assignment);
-    if (is_failure(outcome.judgement.verdict) && assignment.stores.in_flight)
-        explain(assignment, outcome);
-    return outcome;
-}
-
-Outcome Worker::judge_image(const Assignment &assignment)
 {
     Outcome outcome;
     outcome.image = assignment.image;
@@ -314,7 +298,7 @@ Outcome Worker::judge_image(const Assignment &assignment)
         }
     }
     if (outcome.disagreed) {
-        leave(warm_);
+        drop_guest(warm_);
         outcome.judgement.verdict = Verdict::infra_error;
     }
     return outcome;
@@ -338,10 +322,10 @@ bool Worker::audit()
 const WorkerCounts &Worker::counts()
 {
     counts_.pm = {};
-    for (const Seat *seat : {&warm_, &fresh_}) {
-        counts_.pm.pages_compared += seat->files->counts().pages_compared;
-        counts_.pm.pages_written += seat->files->counts().pages_written;
-        counts_.pm.full_compares += seat->files->counts().full_compares;
+    for (const Slot *slot : {&warm_, &fresh_}) {
+        counts_.pm.pages_compared += slot->files->counts().pages_compared;
+        counts_.pm.pages_written += slot->files->counts().pages_written;
+        counts_.pm.full_compares += slot->files->counts().full_compares;
     }
     return counts_;
 }

@@ -24,9 +24,23 @@ void discredit(Outcome &outcome)
 {
     outcome.judgement.evidence.push_back({"harness",
                                           Verdict::infra_error,
-                                          "PM of a worker was not what it should have been",
+                                          "worker PM failed its audit",
                                           {{"verdict", to_string(outcome.judgement.verdict)}}});
     outcome.judgement.verdict = Verdict::infra_error;
+    outcome.failed.reset();
+}
+
+void discredit(Answer &answer)
+{
+    answer.decided.reset();
+    for (Probe &probe : answer.probes)
+        probe.verdict = Verdict::infra_error;
+}
+
+template <typename Each> void move_to(std::vector<Each> &from, std::vector<Each> &to)
+{
+    std::move(from.begin(), from.end(), std::back_inserter(to));
+    from.clear();
 }
 
 } // namespace
@@ -63,7 +77,7 @@ void WorkerPool::work(unsigned number, std::shared_ptr<const image::ImageStep> f
     std::exception_ptr trouble;
     try {
         Worker worker(plan_, number, std::move(first));
-        std::vector<Outcome> unaudited;
+        Finished unaudited;
         try {
             serve(worker, unaudited);
         } catch (...) {
@@ -83,11 +97,11 @@ void WorkerPool::work(unsigned number, std::shared_ptr<const image::ImageStep> f
     for_caller_.notify_all();
 }
 
-void WorkerPool::serve(Worker &worker, std::vector<Outcome> &unaudited)
+void WorkerPool::serve(Worker &worker, Finished &unaudited)
 {
     Stopwatch since_audit;
     for (;;) {
-        Assignment assignment;
+        std::optional<Job> job;
         {
             std::unique_lock lock(mutex_);
             if (queue_.empty() && !unaudited.empty() && !closed_ && !stopping_)
@@ -101,28 +115,51 @@ void WorkerPool::serve(Worker &worker, std::vector<Outcome> &unaudited)
                               [&] { return stopping_ || trouble_ || closed_ || !queue_.empty(); });
             if (stopping_ || trouble_ || queue_.empty())
                 break;
-            assignment = std::move(queue_.front());
+            job = std::move(queue_.front());
             queue_.pop_front();
         }
         for_caller_.notify_all();
-        unaudited.push_back(worker.test(assignment));
-        if (unaudited.size() >= kImagesPerAudit || since_audit.seconds() >= kSecondsPerAudit) {
+        work_on(std::move(*job), worker, unaudited);
+        if (unaudited.outcomes.size() >= kImagesPerAudit ||
+            since_audit.seconds() >= kSecondsPerAudit) {
             release(worker, unaudited);
             since_audit = {};
         }
     }
 }
 
-void WorkerPool::release(Worker &worker, std::vector<Outcome> &outcomes)
+void WorkerPool::work_on(Job job, Worker &worker, Finished &unaudited)
 {
-    if (outcomes.empty())
+    if (const auto *question = std::get_if<Question>(&job)) {
+        unaudited.answers.push_back(worker.explain(*question, [this] { return !is_stopping(); }));
         return;
-    if (!worker.audit())
-        for (Outcome &outcome : outcomes)
-            discredit(outcome);
+    }
+    auto &assignment = std::get<Assignment>(job);
+    Outcome outcome = worker.test(assignment);
+    if (is_failure(outcome.judgement.verdict) && assignment.stores.in_flight)
+        outcome.failed = std::move(assignment);
+    unaudited.outcomes.push_back(std::move(outcome));
+}
+
+bool WorkerPool::is_stopping()
+{
     const std::lock_guard guard(mutex_);
-    std::move(outcomes.begin(), outcomes.end(), std::back_inserter(finished_));
-    outcomes.clear();
+    return stopping_;
+}
+
+void WorkerPool::release(Worker &worker, Finished &unaudited)
+{
+    if (unaudited.empty())
+        return;
+    if (!worker.audit()) {
+        for (Outcome &outcome : unaudited.outcomes)
+            discredit(outcome);
+        for (Answer &answer : unaudited.answers)
+            discredit(answer);
+    }
+    const std::lock_guard guard(mutex_);
+    move_to(unaudited.outcomes, finished_.outcomes);
+    move_to(unaudited.answers, finished_.answers);
     for_caller_.notify_all();
 }
 
@@ -144,7 +181,14 @@ void WorkerPool::submit(Assignment assignment)
     for_workers_.notify_one();
 }
 
-std::vector<Outcome> WorkerPool::take_finished()
+void WorkerPool::ask(Question question)
+{
+    const std::lock_guard guard(mutex_);
+    queue_.push_front(std::move(question));
+    for_workers_.notify_one();
+}
+
+WorkerPool::Finished WorkerPool::take_finished()
 {
     const std::lock_guard guard(mutex_);
     return std::exchange(finished_, {});

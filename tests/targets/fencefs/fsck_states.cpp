@@ -44,9 +44,9 @@ int run(const fs::path &trace, const std::string &strategies, std::uint64_t limi
     std::uint64_t states = 0;
     int bad = 0;
     std::unique_ptr<PatchedImage> patched;
-    Listener listener(initial, [&](const states::State &state, StateImages &images) {
+    Listener listener(initial, [&](const states::StateView &state, StateImages &images) {
         ++states;
-        if (!index.add(images.hash(state), state.point.seq, "").is_new)
+        if (!index.add(images.hash(state), 0, {state.point.seq, ""}).is_new)
             return true;
         patched->show(state);
         const CommandResult result =

@@ -12,7 +12,7 @@
 namespace fencepost::states {
 
 // Borrowed: good until the next state.
-struct State {
+struct StateView {
     const CrashPoint &point;
     const ItemTable *items; // nullptr: no strategy asks for items, and there are no exceptions
     ChosenLevels levels;
@@ -20,6 +20,6 @@ struct State {
 };
 
 // Of a state whose crash point has its items.
-std::uint64_t level_of(const State &state, std::uint32_t item);
+std::uint64_t level_of(const StateView &state, std::uint32_t item);
 
 } // namespace fencepost::states

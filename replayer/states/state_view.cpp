@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // See state.h.
-#include "replayer/states/state.h"
+#include "replayer/states/state_view.h"
 
 #include <algorithm>
 
 namespace fencepost::states {
 
-std::uint64_t level_of(const State &state, std::uint32_t item)
+std::uint64_t level_of(const StateView &state, std::uint32_t item)
 {
     const std::span<const ItemLevel> exceptions = state.levels.exceptions;
     const auto found = std::lower_bound(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// See choice.h.
-#include "replayer/states/choice.h"
+// See crash_state.h.
+#include "replayer/states/crash_state.h"
 
 #include <algorithm>
 #include <charconv>
@@ -16,6 +16,7 @@ namespace {
 constexpr std::string_view kModels = "ael";
 constexpr std::string_view kFences = "ea";
 constexpr std::string_view kGroupings = "aro";
+constexpr std::string_view kCuts = "uw"; // from Choice::Cut::only_until on
 
 // Takes text apart from the left; anything unexpected is the caller's to report.
 class Scanner {
@@ -58,7 +59,7 @@ private:
     std::string_view rest_;
 };
 
-std::optional<Choice> scan_choice(Scanner &text)
+std::optional<Choice> scan_levels(Scanner &text)
 {
     Choice choice;
     const auto kind = text.one_of("narxfb");
@@ -93,18 +94,32 @@ std::optional<Choice> scan_choice(Scanner &text)
     return choice;
 }
 
+std::optional<Choice> scan_choice(Scanner &text)
+{
+    std::optional<Choice> choice = scan_levels(text);
+    if (!choice || text.done())
+        return choice;
+    const auto cut = text.one_of(kCuts);
+    const auto seq = cut ? text.number() : std::nullopt;
+    if (!seq)
+        return std::nullopt;
+    choice->cut = static_cast<Choice::Cut>(*cut + 1);
+    choice->cut_seq = *seq;
+    return choice;
+}
+
 bool is_digest(std::string_view digits)
 {
     return digits.size() == 8 &&
            digits.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-std::optional<StateId> scan_id(std::string_view words)
+std::optional<CrashState> scan_state(std::string_view words)
 {
     Scanner text(words);
-    StateId id;
-    id.trace = text.until('-');
-    if (!is_digest(id.trace) || !text.take('-'))
+    CrashState state;
+    state.trace = text.until('-');
+    if (!is_digest(state.trace) || !text.take('-'))
         return std::nullopt;
     const auto model = text.one_of(kModels);
     const auto fences = text.one_of(kFences);
@@ -112,29 +127,31 @@ std::optional<StateId> scan_id(std::string_view words)
     if (!model || !fences || !grouping)
         return std::nullopt;
     if (text.take('.')) {
-        id.incidental = text.until('-');
-        if (!is_digest(id.incidental))
+        state.incidental = text.until('-');
+        if (!is_digest(state.incidental))
             return std::nullopt;
     }
     if (!text.take('-'))
         return std::nullopt;
-    id.model = static_cast<model::ModelKind>(*model);
-    id.fences = static_cast<model::FenceRule>(*fences);
-    id.grouping = static_cast<Grouping>(*grouping);
+    state.model = static_cast<model::ModelKind>(*model);
+    state.fences = static_cast<model::FenceRule>(*fences);
+    state.grouping = static_cast<Grouping>(*grouping);
     const auto seq = text.number();
     if (!seq || !text.take('-'))
         return std::nullopt;
-    id.seq = *seq;
+    state.seq = *seq;
     std::optional<Choice> choice = scan_choice(text);
     if (!choice || !text.done())
         return std::nullopt;
-    id.choice = std::move(*choice);
-    return id;
+    state.choice = std::move(*choice);
+    return state;
 }
 
 } // namespace
 
-std::string text_of(const Choice &choice)
+namespace {
+
+std::string text_of_levels(const Choice &choice)
 {
     switch (choice.kind) {
     case Choice::Kind::listed: {
@@ -156,20 +173,31 @@ std::string text_of(const Choice &choice)
     check_failed(__FILE__, __LINE__, "kind", "a choice of no kind");
 }
 
-std::string text_of(const StateId &id)
+} // namespace
+
+std::string text_of(const Choice &choice)
 {
-    return fmt::format("{}-{}{}{}{}{}-{}-{}", id.trace, kModels[static_cast<unsigned>(id.model)],
-                       kFences[static_cast<unsigned>(id.fences)],
-                       kGroupings[static_cast<unsigned>(id.grouping)],
-                       id.incidental.empty() ? "" : ".", id.incidental, id.seq, text_of(id.choice));
+    std::string text = text_of_levels(choice);
+    if (choice.cut != Choice::Cut::none)
+        text += fmt::format("{}{}", kCuts[static_cast<unsigned>(choice.cut) - 1], choice.cut_seq);
+    return text;
 }
 
-StateId parse_state_id(std::string_view text)
+std::string id_of(const CrashState &state)
 {
-    std::optional<StateId> id = scan_id(text);
-    if (!id)
-        fail(ErrorKind::usage, "'{}' is not the id of a crash state (--list prints them)", text);
-    return std::move(*id);
+    return fmt::format(
+        "{}-{}{}{}{}{}-{}-{}", state.trace, kModels[static_cast<unsigned>(state.model)],
+        kFences[static_cast<unsigned>(state.fences)],
+        kGroupings[static_cast<unsigned>(state.grouping)], state.incidental.empty() ? "" : ".",
+        state.incidental, state.seq, text_of(state.choice));
+}
+
+CrashState parse_crash_state(std::string_view id)
+{
+    std::optional<CrashState> state = scan_state(id);
+    if (!state)
+        fail(ErrorKind::usage, "'{}' is not the id of a crash state (--list prints them)", id);
+    return std::move(*state);
 }
 
 } // namespace fencepost::states

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// See test_walk.h.
+#include "replayer/test/test_walk.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "base/interrupt.h"
+
+namespace fencepost::test {
+
+using oracle::Verdict;
+
+namespace {
+
+constexpr double kSecondsPerCommit = 1;
+constexpr std::chrono::milliseconds kWaitStep(100);
+// States without work for a guest go by fast; the clock is looked at now and then.
+constexpr std::uint64_t kKnownPerLook = 256;
+// Failures keep their images until they are part of a finding.
+constexpr std::size_t kMostOpenFailures = 256;
+
+Deadline deadline_of(const TestOptions &options)
+{
+    return options.duration ? Deadline::after(*options.duration) : Deadline::never();
+}
+
+} // namespace
+
+TestWalk::TestWalk(const run::RunFiles &run, const trace::TraceReader &reader,
+                   const WorkerPlan &plan, const TestOptions &options, Results &results,
+                   const std::function<void(const TestProgress &)> &progress)
+    : reader_(reader), options_(options), results_(results), progress_(progress),
+      judge_(plan.judge), deadline_(deadline_of(options)),
+      walk_(reader, plan.initial, options.walk, {.labels = true, .images = true}),
+      pool_(plan, options.jobs, walk_.first_step()),
+      triage_({run, reader, options.walk.incidental, results}, pool_, *plan.hangs, deadline_)
+{
+    walk_.forget_first_step();
+}
+
+void TestWalk::run()
+{
+    report_.walk = walk_.run(*this);
+    finish();
+}
+
+bool TestWalk::wants_confirmation(const image::Hash128 &identity) const
+{
+    // From the identity, so that the same images are chosen however the test is cut into sessions.
+    const std::uint64_t drawn =
+        (identity.low ^ options_.walk.seed * 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u;
+    return static_cast<double>(drawn >> 11) * 0x1p-53 < options_.confirm;
+}
+
+// Sets what stops the walk.
+bool TestWalk::goes_on()
+{
+    if (deadline_.passed()) {
+        report_.stop = TestStop::time;
+        return false;
+    }
+    if (triage_.bugs().size() >= options_.bugs) {
+        report_.stop = TestStop::bugs;
+        return false;
+    }
+    return true;
+}
+
+bool TestWalk::image(image::ReadyImage &image)
+{
+    std::string id = image.id();
+    const bool architectural = image.architectural();
+    const auto seen = results_.see(image.identity(), judge_.expectation(image.point().seq),
+                                   {image.point().seq, id, architectural});
+    if (!seen.untested || pending_.contains(seen.image) || triage_.is_open(seen.image)) {
+        if (++report_.known % kKnownPerLook != 0)
+            return true;
+        throw_if_interrupted();
+        if (since_commit_.seconds() >= kSecondsPerCommit)
+            collect();
+        return goes_on();
+    }
+    if (!goes_on())
+        return false;
+    if (submitted_ == options_.limit) {
+        report_.stop = TestStop::limit;
+        return false;
+    }
+    submit(image, seen.image, std::move(id), architectural);
+    collect();
+    while (triage_.open() >= kMostOpenFailures) {
+        throw_if_interrupted();
+        pool_.wait_finished(kWaitStep);
+        collect();
+    }
+    return true;
+}
+
+void TestWalk::submit(image::ReadyImage &image, std::uint64_t number, std::string id,
+                      bool architectural)
+{
+    pending_[number] = {std::move(id), architectural, image.last_store()};
+    seq_ = image.point().seq;
+    if (submitted_++ == 0)
+        first_seq_ = seq_;
+    Assignment assignment;
+    assignment.image = number;
+    assignment.state = image.crash_state();
+    assignment.content = image.take();
+    assignment.stores = image.stores();
+    assignment.confirm_pass = wants_confirmation(image.identity());
+    pool_.submit(std::move(assignment));
+}
+
+void TestWalk::collect()
+{
+    auto [outcomes, answers] = pool_.take_finished();
+    std::sort(outcomes.begin(), outcomes.end(),
+              [](const Outcome &a, const Outcome &b) { return a.image < b.image; });
+    for (const Answer &answer : answers) {
+        report_.probes += answer.probes.size();
+        for (const Probe &probe : answer.probes)
+            report_.probe_seconds += probe.seconds;
+        triage_.take(answer);
+    }
+    for (Outcome &outcome : outcomes)
+        settle(std::move(outcome));
+    if (since_commit_.seconds() >= kSecondsPerCommit) {
+        results_.commit();
+        count_bugs();
+        since_commit_ = {};
+        show_progress();
+    }
+}
+
+// A warning may have become one, by a state of an image that was judged before.
+void TestWalk::count_bugs()
+{
+    for (const Finding &finding : results_.findings())
+        if (finding.severity == "bug")
+            triage_.bugs().insert(finding.id);
+}
+
+void TestWalk::settle(Outcome outcome)
+{
+    auto pending = pending_.extract(outcome.image);
+    CHECK(!pending.empty(), "an outcome of an image that was submitted");
+    const Verdict verdict = outcome.judgement.verdict;
+    ++report_.tested;
+    ++report_.verdicts[to_string(verdict)];
+    for (const std::string &what : outcome.judgement.not_tried)
+        ++report_.not_tried[what];
+    report_.confirmed += outcome.confirmed && !outcome.disagreed;
+    report_.judge_seconds += outcome.judge_seconds;
+    report_.guest_seconds += outcome.judgement.guest_seconds;
+    report_.oracle_seconds += outcome.judgement.oracle_seconds;
+    report_.restore_seconds += outcome.restore_seconds;
+    report_.patch_seconds += outcome.patch_seconds;
+    if (!is_failure(verdict)) {
+        results_.put_outcome(outcome, "");
+        return;
+    }
+    Pending &kept = pending.mapped();
+    triage_.add({std::move(outcome), std::move(kept.state), kept.architectural, kept.last_store});
+}
+
+void TestWalk::finish()
+{
+    while (!pending_.empty() || triage_.open() != 0) {
+        throw_if_interrupted();
+        pool_.wait_finished(kWaitStep);
+        collect();
+    }
+    pool_.close();
+    while (!pool_.done())
+        pool_.wait_finished(kWaitStep);
+    throw_if_interrupted();
+    report_.seconds = watch_.seconds();
+    report_.workers = pool_.counts();
+    results_.commit();
+    show_progress();
+}
+
+void TestWalk::stop()
+{
+    pool_.stop();
+    report_.seconds = watch_.seconds();
+    collect();
+    triage_.stop_asking();
+}
+
+std::optional<double> TestWalk::seconds_left() const
+{
+    if (report_.tested == 0)
+        return std::nullopt;
+    const double elapsed = watch_.seconds();
+    const double rate = static_cast<double>(report_.tested) / elapsed;
+    std::optional<double> left;
+    const auto at_most = [&](double seconds) { left = left ? std::min(*left, seconds) : seconds; };
+    if (options_.limit != UINT64_MAX)
+        at_most(static_cast<double>(options_.limit - report_.tested) / rate);
+    if (options_.duration)
+        at_most(std::max(0.0, static_cast<double>(options_.duration->count()) - elapsed));
+    // States are spread over the trace more or less evenly; what is left of it is the best guess.
+    const std::uint64_t last_seq = std::min(reader_.event_count(), options_.walk.window.last_seq);
+    if (seq_ > first_seq_)
+        at_most(elapsed * static_cast<double>(last_seq - seq_) /
+                static_cast<double>(seq_ - first_seq_));
+    return left;
+}
+
+void TestWalk::show_progress()
+{
+    if (!progress_)
+        return;
+    const auto infra = report_.verdicts.find(to_string(Verdict::infra_error));
+    progress_({report_.tested, triage_.findings(),
+               infra == report_.verdicts.end() ? 0 : infra->second, watch_.seconds(),
+               seconds_left()});
+}
+
+} // namespace fencepost::test

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The crash images of a test, from the walk to the workers and from there into the results.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <unordered_map>
+
+#include "base/deadline.h"
+#include "replayer/image/image_walk.h"
+#include "replayer/test/pool/worker_pool.h"
+#include "replayer/test/results.h"
+#include "replayer/test/test_run.h"
+#include "replayer/test/triage.h"
+
+namespace fencepost::test {
+
+// One thread walks the trace, makes images and writes the results; the workers have theirs.
+class TestWalk : public image::ImageListener {
+public:
+    // `plan` and `options` are borrowed, as is what they name.
+    TestWalk(const run::RunFiles &run, const trace::TraceReader &reader, const WorkerPlan &plan,
+             const TestOptions &options, Results &results,
+             const std::function<void(const TestProgress &)> &progress);
+
+    // Throws as test_run() does.
+    void run();
+    // Instead of the rest of it, after a throw: what is finished is kept.
+    void stop();
+
+    TestReport &report() { return report_; }
+    const states::WalkReport &walk_report() const { return walk_.report(); }
+
+private:
+    // What is kept of a state until its image has a verdict.
+    struct Pending {
+        std::string state;
+        bool architectural = true;
+        trace::EventRef last_store; // before the power failure
+    };
+
+    bool image(image::ReadyImage &image) override;
+    void submit(image::ReadyImage &image, std::uint64_t number, std::string id, bool architectural);
+    bool goes_on();
+    void finish();
+    void collect();
+    void settle(Outcome outcome);
+    bool wants_confirmation(const image::Hash128 &identity) const;
+    void count_bugs();
+    void show_progress();
+    std::optional<double> seconds_left() const;
+
+    const trace::TraceReader &reader_;
+    const TestOptions &options_;
+    Results &results_;
+    const std::function<void(const TestProgress &)> &progress_;
+    const oracle::Judge &judge_;
+    const Deadline deadline_;
+    Stopwatch watch_;
+    Stopwatch since_commit_;
+    image::ImageWalk walk_;
+    std::unordered_map<std::uint64_t, Pending> pending_; // by image
+    std::uint64_t submitted_ = 0;
+    std::uint64_t first_seq_ = 0; // of the first image that was submitted
+    std::uint64_t seq_ = 0;       // of the latest
+    TestReport report_;
+    WorkerPool pool_;
+    Triage triage_;
+};
+
+} // namespace fencepost::test

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// See triage.h.
+#include "replayer/test/triage.h"
+
+#include <utility>
+
+#include "base/error.h"
+#include "replayer/test/finding_files.h"
+
+namespace fencepost::test {
+
+using oracle::Verdict;
+
+namespace {
+
+const oracle::Evidence &evidence_of(const Failure &failure)
+{
+    return deciding_evidence(failure.outcome.judgement);
+}
+
+// What the workload was doing; empty where no operation was going on.
+std::string operation_at(const trace::TraceReader &reader, std::uint64_t seq)
+{
+    std::string operation;
+    reader.for_each_marker(
+        [&](const trace::MarkerRow &row) {
+            if (row.kind == trace::MarkerKind::op_begin)
+                operation = row.marker.text;
+            else if (row.kind == trace::MarkerKind::op_end)
+                operation.clear();
+        },
+        0, seq);
+    return operation;
+}
+
+} // namespace
+
+Triage::Triage(const Desk &desk, WorkerPool &pool, const HangWatch &hangs, Deadline deadline)
+    : desk_(desk), pool_(pool), hangs_(hangs), deadline_(deadline), names_(desk.reader),
+      grouping_(desk.results.findings())
+{
+    for (const Finding &known : desk.results.findings()) {
+        ++findings_;
+        if (known.severity == "bug")
+            bugs_.insert(known.id);
+    }
+}
+
+bool Triage::may_ask(const Failure &failure) const
+{
+    // Where nobody knows what healthy images take, a guest hangs for its whole time limit: too long
+    // to be done again and again.
+    const bool hangs_long = evidence_of(failure).verdict == Verdict::guest_hang &&
+                            !hangs_.patience(HangWatch::GuestKind::restored);
+    return failure.outcome.failed && failure.outcome.repeats && !hangs_long && !stopped_ &&
+           !deadline_.passed();
+}
+
+void Triage::add(Failure failure)
+{
+    open_.insert(failure.outcome.image);
+    Case next = {std::move(failure), {}};
+    if (const auto &failed = next.failure.outcome.failed) {
+        next.explanation.missing = first_of_each_site(failed->stores, false);
+        next.explanation.present = first_of_each_site(failed->stores, true);
+    }
+    consider(std::move(next));
+}
+
+void Triage::consider(Case next)
+{
+    const oracle::Evidence &evidence = evidence_of(next.failure);
+    if (!may_ask(next.failure)) {
+        file(next);
+        return;
+    }
+    next.explanation.like = grouping_.explained_by(evidence, next.explanation);
+    if (!next.explanation.like.empty()) {
+        file(next);
+        return;
+    }
+    const std::string key = Grouping::key_of(evidence);
+    Alike &alike = alike_[key];
+    if (alike.asked) {
+        alike.waiting.push_back(std::move(next));
+        return;
+    }
+    asked_keys_[next.failure.outcome.image] = key;
+    pool_.ask({std::move(*next.failure.outcome.failed), evidence, deadline_});
+    alike.asked = std::move(next);
+}
+
+void Triage::take(const Answer &answer)
+{
+    const auto key = asked_keys_.find(answer.image);
+    CHECK(key != asked_keys_.end(), "an answer to a question that was asked");
+    Alike &alike = alike_[key->second];
+    asked_keys_.erase(key);
+    Case answered = std::move(*alike.asked);
+    alike.asked.reset();
+    answered.explanation.decided = answer.decided;
+    answered.explanation.probing_failed = !answer.decided && !answer.gave_up;
+    desk_.results.put_probes(answer);
+    file(answered);
+    for (Case &each : std::exchange(alike.waiting, {}))
+        consider(std::move(each));
+}
+
+void Triage::stop_asking()
+{
+    stopped_ = true;
+    asked_keys_.clear();
+    for (auto &[key, alike] : std::exchange(alike_, {})) {
+        if (alike.asked)
+            file(*alike.asked);
+        for (const Case &each : alike.waiting)
+            file(each);
+    }
+}
+
+void Triage::file(const Case &filed)
+{
+    desk_.results.put_outcome(filed.failure.outcome, file_finding(filed));
+    open_.erase(filed.failure.outcome.image);
+}
+
+std::string Triage::file_finding(const Case &filed)
+{
+    const auto &[failure, explanation] = filed;
+    const oracle::Evidence &evidence = evidence_of(failure);
+    auto [finding, shows] = grouping_.place(evidence, explanation);
+    if (failure.architectural)
+        bugs_.insert(finding.id);
+    if (!shows) {
+        desk_.results.add_to_finding(finding);
+        return finding.id;
+    }
+    findings_ += finding.images == 1;
+    FindingStacks stacks;
+    const auto describe = [&](const trace::EventRef &store, std::vector<std::string> &stack) {
+        stack = names_.stack(store.stack);
+        return FindingStore{store.site, names_.site(store.site),
+                            operation_at(desk_.reader, store.seq)};
+    };
+    if (finding.absent)
+        finding.absent = describe(*explanation.decided->absent, stacks.absent);
+    if (finding.present)
+        finding.present = describe(*explanation.decided->present, stacks.present);
+    finding.last = describe(failure.last_store, stacks.last);
+    finding.severity = bugs_.contains(finding.id) ? "bug" : "warning";
+    finding.title = title_of(evidence);
+    finding.image = failure.outcome.image;
+    finding.state = failure.state;
+    write_finding(desk_.run, desk_.reader, finding, failure.outcome.judgement, stacks,
+                  desk_.incidental);
+    desk_.results.put_finding(finding);
+    return finding.id;
+}
+
+} // namespace fencepost::test

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Failing images on their way to a finding. Where no known finding has a failure already, workers
+// are asked which stores decide it.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "replayer/run/run_directory.h"
+#include "replayer/test/grouping.h"
+#include "replayer/test/pool/worker_pool.h"
+#include "replayer/test/results.h"
+#include "trace/code_names.h"
+#include "trace/incidental_fences.h"
+#include "trace/reader.h"
+
+namespace fencepost::test {
+
+// A failing image.
+struct Failure {
+    Outcome outcome;
+    std::string state; // its first origin
+    bool architectural = true;
+    trace::EventRef last_store; // before the power failure
+};
+
+// For the thread that writes the results. Of failures with the same evidence one at a time is asked
+// about; the others wait for what comes out.
+class Triage {
+public:
+    // Where findings go, and what names their code.
+    struct Desk {
+        const run::RunFiles &run;
+        const trace::TraceReader &reader;
+        const trace::IncidentalFences &incidental; // of the walk
+        Results &results;
+    };
+
+    // `pool` and `hangs`: of the test. Nothing is asked after `deadline`.
+    Triage(const Desk &desk, WorkerPool &pool, const HangWatch &hangs, Deadline deadline);
+
+    void add(Failure failure);
+    void take(const Answer &answer);
+    // What is still open becomes part of a finding as far as it is known.
+    void stop_asking();
+
+    // Not yet part of a finding.
+    bool is_open(std::uint64_t image) const { return open_.contains(image); }
+    std::size_t open() const { return open_.size(); }
+    std::size_t findings() const { return findings_; }
+    // Ids of those that are bugs, as far as known; others may say more.
+    std::set<std::string> &bugs() { return bugs_; }
+
+private:
+    struct Case {
+        Failure failure;
+        Explanation explanation;
+    };
+    // Of the same evidence.
+    struct Alike {
+        std::optional<Case> asked = {};
+        std::deque<Case> waiting = {};
+    };
+
+    bool may_ask(const Failure &failure) const;
+    void consider(Case next);
+    void file(const Case &filed);
+    std::string file_finding(const Case &filed);
+
+    const Desk desk_;
+    WorkerPool &pool_;
+    const HangWatch &hangs_;
+    const Deadline deadline_;
+    trace::CodeNames names_;
+    Grouping grouping_;
+    std::map<std::string, Alike> alike_;              // by evidence
+    std::map<std::uint64_t, std::string> asked_keys_; // by image: whose alike_ has it as asked
+    std::set<std::uint64_t> open_;
+    std::size_t findings_ = 0;
+    std::set<std::string> bugs_;
+    bool stopped_ = false;
+};
+
+} // namespace fencepost::test
