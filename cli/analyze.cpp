@@ -15,10 +15,10 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "cli/analyze_verb.h"
-#include "cli/run_argument.h"
 #include "cli/terminal_text.h"
 #include "cli/verb.h"
 #include "replayer/run/inputs.h"
+#include "replayer/run/run_directory.h"
 
 namespace fencepost::cli {
 
@@ -218,7 +218,7 @@ void run_analyze(const AnalyzeOptions &options, Context &context)
     for (const std::string &file : {options.sarif, options.write_baseline})
         if (!file.empty() && file != "-") // before a long trace is read
             check_output(file, overwrite);
-    findings::RuleReport report = apply_rules(trace_of(options.run), options);
+    findings::RuleReport report = apply_rules(run::trace_of(options.run), options);
     if (!options.baseline.empty())
         rules::apply_baseline(options.baseline, report);
     if (!options.write_baseline.empty())

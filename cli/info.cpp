@@ -7,8 +7,9 @@
 
 #include <fmt/format.h>
 
-#include "cli/run_argument.h"
 #include "cli/terminal_text.h"
+#include "replayer/run/interrupted.h"
+#include "replayer/run/run_directory.h"
 #include "trace/schema.h"
 #include "trace/summary.h"
 
@@ -268,8 +269,8 @@ void add_info(CLI::App &app, Context &context)
         ->check(CLI::Range(0, 1000000))
         ->capture_default_str();
     verb->callback([run, limit, &context] {
-        const TraceReader reader(trace_of(*run));
-        const bool interrupted = was_interrupted(reader);
+        const TraceReader reader(run::trace_of(*run));
+        const bool interrupted = run::was_interrupted(reader);
         const Summary summary = summarise(reader, *limit);
         if (context.settings.json)
             print_json(to_json(summary, interrupted));

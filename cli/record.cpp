@@ -11,8 +11,7 @@
 #include "cli/reach_warnings.h"
 #include "cli/record_verb.h"
 #include "replayer/record/completeness.h"
-#include "replayer/record/names.h"
-#include "replayer/record/recorder.h"
+#include "replayer/record/record_run.h"
 #include "replayer/record/summary.h"
 #include "replayer/run/run_directory.h"
 
@@ -54,12 +53,26 @@ private:
     Stopwatch since_line_;
 };
 
-void run_record(Context &context, const RecordArguments &options)
+// Nothing is counted where nothing is recorded.
+RecordProgress progress_to(const Context &context, EventCounter *counter)
 {
-    const RecordResult result = record_workload(context, options);
-    if (options.dry_run)
+    RecordProgress to;
+    to.line = [&context](const std::string &line) { progress(context, line); };
+    if (counter != nullptr)
+        to.events = [counter](std::uint64_t events) { counter->show(events); };
+    return to;
+}
+
+void run_record(Context &context, const RecordArguments &arguments)
+{
+    if (arguments.dry_run) {
+        std::printf("%s\n", dry_run(record_request(arguments), cache_directory(),
+                                    progress_to(context, nullptr))
+                                .c_str());
         return;
-    const RunFiles files = {options.run};
+    }
+    const RecordResult result = record_workload(context, arguments);
+    const RunFiles files = {arguments.run};
     if (context.settings.json) {
         nlohmann::json document = summary(files, result);
         document["warnings"] = warnings_json(files);
@@ -69,16 +82,6 @@ void run_record(Context &context, const RecordArguments &options)
         print_warnings(files);
     }
     context.exit_code = with_reach(result.end == WorkloadEnd::finished ? 0 : 1, files);
-}
-
-Recorder make_recorder(const Context &context, EventCounter *counter)
-{
-    RecordProgress progress_to;
-    progress_to.line = [&context](const std::string &line) { progress(context, line); };
-    if (counter != nullptr)
-        progress_to.events = [counter](std::uint64_t events) { counter->show(events); };
-    return Recorder(cache_directory(), built_part("qemu-plugin", "fencepost-tracer.so"),
-                    progress_to);
 }
 
 } // namespace
@@ -100,55 +103,41 @@ void print_recording(const RunFiles &files, const RecordResult &result)
     std::printf("run        %s\n", files.directory.c_str());
 }
 
-Spec load_spec_of(const RecordArguments &options)
+RecordRequest record_request(const RecordArguments &arguments)
 {
-    Spec spec =
-        load_spec(options.spec, options.anywhere ? FilesFrom::anywhere : FilesFrom::spec_directory);
+    Spec spec = load_spec(arguments.spec,
+                          arguments.anywhere ? FilesFrom::anywhere : FilesFrom::spec_directory);
     check_rule_files(spec.analyze);
-    return spec;
+    return {std::move(spec), arguments.run, !arguments.no_stacks, arguments.force};
 }
 
-Inputs prepare_recording(const Context &context, const RecordArguments &options)
+Reuse reuse_recording(const Context &context, const RecordArguments &arguments)
 {
-    return make_recorder(context, nullptr).prepare(load_spec_of(options), !options.no_stacks);
+    return record::reuse_recording(record_request(arguments), cache_directory(),
+                                   progress_to(context, nullptr));
 }
 
-RecordResult record_workload(const Context &context, const RecordArguments &options)
+RecordResult record_workload(const Context &context, const RecordArguments &arguments)
 {
-    if (!options.dry_run)
-        check_run_name(options.run);
-    const Spec spec = load_spec_of(options);
-    auto counter = std::make_unique<EventCounter>(context);
-    Recorder recorder = make_recorder(context, counter.get());
-    std::optional<NewRun> run;
-    if (!options.dry_run)
-        run.emplace(options.run, options.force ? Replace::any : Replace::unfinished_only);
-    const Inputs inputs = recorder.prepare(spec, !options.no_stacks);
-    if (options.dry_run) {
-        std::printf("%s\n", recorder.command_line(inputs).c_str());
-        return {};
+    check_run_name(arguments.run);
+    RecordResult result;
+    {
+        EventCounter counter(context);
+        result = record_run(record_request(arguments), cache_directory(),
+                            progress_to(context, &counter));
     }
-    const RunFiles &files = run->files();
-    save_inputs(files, inputs);
-    RecordResult result = recorder.record(
-        inputs, files.trace(), [&](std::size_t device) { return files.final_pm(device); });
-    counter.reset();
-    const guest::Template source = recorder.template_of(inputs);
-    save_results(files, inputs, result, source);
-    for (const std::string &note : name_code(files, spec, source, cache_directory()).notes)
-        progress(context, note);
-    if (!result.complete()) {
-        if (context.settings.json)
-            print_json(summary(files, result));
-        else
-            print_recording(files, result);
-        const trace::TraceReader reader(files.trace());
-        for (const trace::LineDifference &difference : result.differences)
-            progress(context, describe(difference, reader));
-        fail(ErrorKind::trace, "the recording is not complete: {} lines differ",
-             result.differing_lines);
-    }
-    return result;
+    if (result.complete())
+        return result;
+    const RunFiles files = {arguments.run};
+    if (context.settings.json)
+        print_json(summary(files, result));
+    else
+        print_recording(files, result);
+    const trace::TraceReader reader(files.trace());
+    for (const trace::LineDifference &difference : result.differences)
+        progress(context, describe(difference, reader));
+    fail(ErrorKind::trace, "the recording is not complete: {} lines differ",
+         result.differing_lines);
 }
 
 void add_record_arguments(CLI::App &verb, RecordArguments &arguments)

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "cli/verb.h"
-#include "replayer/record/recorder.h"
+#include "replayer/record/record_run.h"
 #include "replayer/record/verify.h"
 #include "replayer/run/run_directory.h"
 
@@ -21,10 +21,9 @@ struct RecordArguments {
 };
 
 void add_record_arguments(CLI::App &verb, RecordArguments &arguments);
-// Mistakes in it and in the files that it names are usage errors.
-run::Spec load_spec_of(const RecordArguments &arguments);
-// What would be recorded.
-run::Inputs prepare_recording(const Context &context, const RecordArguments &arguments);
+// Mistakes in the spec and in the files that it names are usage errors.
+record::RecordRequest record_request(const RecordArguments &arguments);
+record::Reuse reuse_recording(const Context &context, const RecordArguments &arguments);
 // A recording that is not complete is there, and an Error(trace).
 record::RecordResult record_workload(const Context &context, const RecordArguments &arguments);
 void print_recording(const run::RunFiles &files, const record::RecordResult &result);

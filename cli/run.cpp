@@ -8,17 +8,11 @@
 
 #include "analyzer/findings/rule_json.h"
 #include "analyzer/findings/rule_text.h"
-#include "base/error.h"
-#include "base/files.h"
-#include "base/places.h"
 #include "cli/analyze_verb.h"
 #include "cli/reach_warnings.h"
 #include "cli/record_verb.h"
 #include "cli/test_verb.h"
-#include "guest-images/image/image_store.h"
 #include "replayer/record/summary.h"
-#include "trace/journal.h"
-#include "trace/reader.h"
 
 namespace fencepost::cli {
 
@@ -31,50 +25,6 @@ struct RunOptions {
     TestArguments test = {};
     unsigned times = 1;
 };
-
-// The digest of the image whose guest was recorded.
-std::string recorded_image(const run::RunFiles &files)
-{
-    const auto meta = trace::TraceReader(files.trace()).meta();
-    const auto digest = meta.find("image_digest");
-    return digest == meta.end() ? "" : digest->second;
-}
-
-// A run that was stopped after its recording goes on with it, if the same would be recorded now.
-// How it is judged may have changed: then that is what counts.
-bool goes_on(const Context &context, const RunOptions &options)
-{
-    const run::RunFiles files = {options.record.run};
-    std::error_code error;
-    if (options.record.force || !std::filesystem::exists(files.summary(), error) ||
-        !std::filesystem::exists(files.trace(), error))
-        return false;
-    const run::Inputs then = run::load_inputs(files);
-    const run::Inputs now = prepare_recording(context, options.record);
-    if (!record_the_same(then, now))
-        fail(
-            ErrorKind::usage,
-            "{} holds a recording of something else: the spec, a file that it names or the options "
-            "have changed; --force replaces it",
-            files.directory.string());
-    const FileLock lock = run::lock_run(files);
-    run::check_folders(files);
-    trace::roll_back(files.trace()); // of a process that was killed while it gave names to code
-    if (recorded_image(files) !=
-        images::ImageStore(cache_directory()).open(now.config.image).digest)
-        fail(ErrorKind::usage,
-             "{} was recorded with another guest image: a kernel, module or the agent in {} has "
-             "changed; --force "
-             "records it again",
-             files.directory.string(), now.config.image);
-    // Verdicts first: whenever this is cut off, those that are there go with the inputs.
-    if (then.test != now.test) {
-        progress(context, "[test] of the spec has changed: earlier verdicts do not count");
-        test::forget_results(files);
-    }
-    save_inputs(files, now);
-    return true;
-}
 
 void title(const Context &context, const char *text)
 {
@@ -101,15 +51,18 @@ void run(Context &context, const RunOptions &options)
 {
     check_test_arguments(options.test);
     run::check_run_name(options.record.run);
-    check_oracles(load_spec_of(options.record), options.test);
+    check_oracles(record_request(options.record).spec, options.test);
     const bool as_json = context.settings.json;
     const run::RunFiles files = {options.record.run};
     json document = json::object();
     title(context, "record");
-    if (goes_on(context, options)) {
+    const record::Reuse reuse = reuse_recording(context, options.record);
+    if (reuse == record::Reuse::judged_anew)
+        progress(context, "[test] of the spec has changed: earlier verdicts do not count");
+    if (reuse != record::Reuse::no) {
         document["record"] = record::load_summary(files);
         if (!as_json)
-            fmt::print("recorded   before; the same would be recorded now\n");
+            fmt::print("recorded   reusing unchanged recording\n");
     } else {
         const record::RecordResult result = record_workload(context, options.record);
         document["record"] = summary(files, result);

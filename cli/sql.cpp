@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "cli/row_format.h"
-#include "cli/run_argument.h"
+#include "replayer/run/run_directory.h"
 
 namespace fencepost::cli {
 
@@ -45,7 +45,7 @@ RowFormat row_format(const SqlOptions &options, const Context &context)
 void run_sql(const SqlOptions &options, const Context &context)
 {
     const RowFormat format = row_format(options, context);
-    const trace::TraceReader reader(trace_of(options.run));
+    const trace::TraceReader reader(run::trace_of(options.run));
     trace::Query query(reader, query_text(options));
     print_rows(query, format);
 }

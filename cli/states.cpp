@@ -5,8 +5,9 @@
 #include <memory>
 
 #include "base/error.h"
-#include "cli/run_argument.h"
 #include "replayer/run/inputs.h"
+#include "replayer/run/interrupted.h"
+#include "replayer/run/run_directory.h"
 
 namespace fencepost::cli {
 
@@ -18,8 +19,8 @@ void run_states(const StatesOptions &options, const Context &context)
         fail(ErrorKind::usage, "--list, --show and --export exclude each other");
     if (options.limit == 0)
         fail(ErrorKind::usage, "--limit 0 would list nothing");
-    const trace::TraceReader reader(trace_of(options.run));
-    refuse_interrupted(reader);
+    const trace::TraceReader reader(run::trace_of(options.run));
+    run::refuse_interrupted(reader);
     const Incidental incidental = options.walk.incidental.empty()
                                       ? run::load_incidental({reader.path().parent_path()})
                                       : options.walk.incidental;

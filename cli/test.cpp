@@ -2,11 +2,9 @@
 // `fencepost test`: the crash states of a run, in guests, before oracles.
 #include "cli/test_verb.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <thread>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -15,14 +13,10 @@
 #include "base/error.h"
 #include "base/places.h"
 #include "cli/reach_warnings.h"
-#include "cli/run_argument.h"
 #include "cli/terminal_text.h"
 #include "replayer/oracle/image_judge.h"
-#include "replayer/test/run_judge.h"
-#include "replayer/run/inputs.h"
 #include "replayer/test/finding_files.h"
 #include "replayer/test/workload_finding.h"
-#include "trace/journal.h"
 
 namespace fencepost::cli {
 
@@ -50,7 +44,7 @@ std::chrono::seconds parse_duration(const std::string &text)
                                   : unit == "h"               ? 3600
                                                               : 0;
     if (end == 0 || text[0] == '-' || seconds == 0 || number == 0 || number > 100000000)
-        fail(ErrorKind::usage, "'{}' is no time to test for; write 90s, 10m or 2h", text);
+        fail(ErrorKind::usage, "'{}' is an invalid duration; write 90s, 10m or 2h", text);
     return std::chrono::seconds(number * seconds);
 }
 
@@ -145,9 +139,9 @@ void add_test_arguments(CLI::App &verb, TestArguments &arguments)
         ->each([&arguments](const std::string &) { arguments.strategy_given = true; })
         ->default_str(fmt::format("{}; returns too where what has returned is durable, torn too "
                                   "where writes are atomic",
-                                  kDefaultTestStrategy));
+                                  test::kDefaultStrategy));
     verb.add_option("--oracle", arguments.oracles,
-                    "Who judges, joined by commas; default: what the spec says")
+                    "Comma-separated oracles; default: what the spec says")
         ->delimiter(',')
         ->allow_extra_args(false);
     verb.add_option("--jobs", arguments.jobs, "Guests at work at once; 0: one for each CPU")
@@ -204,59 +198,27 @@ void check_oracles(const run::Spec &spec, const TestArguments &arguments)
 test::TestReport run_test(const Context &context, const run::RunFiles &files,
                           const TestArguments &arguments)
 {
-    const auto say = [&](const std::string &line) { progress(context, line); };
-    const FileLock lock = run::lock_run(files);
-    run::check_folders(files);
-    trace::roll_back(files.trace()); // of a process that was killed while it gave names to code
-    test::TestOptions options;
-    const trace::TraceReader reader(files.trace());
-    if (reader.recording().state == trace::RecordingState::prepared ||
-        reader.recording().state == trace::RecordingState::running)
-        fail_interrupted(reader); // the lock is ours: nobody records
-    states::require_complete(reader);
-    const auto check_earlier = [&](std::vector<std::string> oracles) { // before any guest starts
-        std::sort(oracles.begin(), oracles.end());
-        options.oracles = fmt::format("{}", fmt::join(oracles, ","));
-        if (!arguments.restart)
-            test::check_results(files.results(),
-                                {reader.recording().event_digest, options.oracles});
-    };
-    if (!arguments.oracles.empty())
-        check_earlier(arguments.oracles);
-    const run::Inputs inputs = run::load_inputs(files);
-    if (arguments.oracles.empty())
-        check_earlier(inputs.test.oracles);
-    options.walk = walk_options(reader, arguments.walk, inputs.test.incidental);
-    options.jobs =
-        arguments.jobs != 0 ? arguments.jobs : std::max(1u, std::thread::hardware_concurrency());
-    options.limit = arguments.limit;
-    options.bugs = arguments.bugs;
+    test::TestRequest request;
+    request.walk = walk_options(arguments.walk);
+    if (arguments.strategy_given)
+        request.strategies = request.walk.strategies;
+    request.window = arguments.walk.window;
+    request.incidental = arguments.walk.incidental;
+    request.oracles = arguments.oracles;
+    request.jobs = arguments.jobs;
+    request.limit = arguments.limit;
+    request.bugs = arguments.bugs;
     if (!arguments.duration.empty())
-        options.duration = parse_duration(arguments.duration);
-    options.confirm = arguments.confirm / 100;
-    options.restart = arguments.restart;
-    options.always_fresh = arguments.fresh;
-    const std::filesystem::path cache = cache_directory();
-    const std::unique_ptr<oracle::Judge> judge = test::make_run_judge({.run = files,
-                                                                     .inputs = inputs,
-                                                                     .oracles = arguments.oracles,
-                                                                     .cache = cache,
-                                                                     .progress = say});
-    const auto promise = judge->promise();
-    const bool atomic_writes = promise && promise->promise.bytes == run::BytePromise::atomic;
-    if (!arguments.strategy_given && judge->one_tree_after_return())
-        options.walk.strategies = states::parse_strategies(atomic_writes ? kDefaultAtomicStrategy
-                                                                         : kDefaultExactStrategy);
-    options.walk.tearing = atomic_writes ? states::Tearing::all : states::Tearing::sampled;
-    const test::TestGuest guest(cache, arguments.backend, inputs.config,
-                                parse_accelerator(arguments.accelerator), say);
-    options.producers =
-        test::producers_of(cache, guest.source().config.image, files, inputs,
-                           arguments.oracles.empty() ? inputs.test.oracles : arguments.oracles);
-    options.say = say;
+        request.duration = parse_duration(arguments.duration);
+    request.backend = arguments.backend;
+    request.accelerator = parse_accelerator(arguments.accelerator);
+    request.confirm = arguments.confirm / 100;
+    request.restart = arguments.restart;
+    request.fresh = arguments.fresh;
     ProgressLine line(context);
-    return test::test_run(files, guest, *judge, options,
-                          [&](const test::TestProgress &now) { line.show(now); });
+    return test::test_recorded(files, cache_directory(), request,
+                               {[&](const std::string &text) { progress(context, text); },
+                                [&](const test::TestProgress &now) { line.show(now); }});
 }
 
 namespace {
@@ -367,12 +329,12 @@ void print_report(const test::TestReport &report, const run::RunFiles &files)
     print_baseline(report);
     fmt::print("tested     {} images in {:.1f} s{}: {}\n", report.tested, report.seconds,
                report.stop == test::TestStop::limit  ? " (stopped at the limit)"
-               : report.stop == test::TestStop::time ? " (time is over)"
+               : report.stop == test::TestStop::time ? " (time limit reached)"
                : report.stop == test::TestStop::bugs ? " (found enough)"
                                                      : "",
                counted(report.verdicts));
-    fmt::print("states     {} of {} events, {} of images with a verdict already\n",
-               report.walk.generated, report.walk.events, report.known);
+    fmt::print("states     {} from {} events, {} already tested\n", report.walk.generated,
+               report.walk.events, report.known);
     if (report.walk.incidental_fences != 0)
         fmt::print(
             "incidental {} fences do not count: they are there for speculation or other CPUs\n",

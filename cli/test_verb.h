@@ -9,21 +9,12 @@
 #include "cli/walk_arguments.h"
 #include "replayer/run/run_directory.h"
 #include "replayer/run/spec.h"
-#include "replayer/test/test_run.h"
+#include "replayer/test/test_request.h"
 
 namespace fencepost::cli {
 
-// Each crash point's two ends, program order, and a few states in between: some minutes for a
-// workload of a few hundred fences. docs/explanation/testing.md says what others cost.
-inline constexpr const char *kDefaultTestStrategy = "prefix,none-all,random:4";
-// Where one tree is legal after each operation: it must be there with all that was written by then,
-// or the recording, the oracle or the file system is wrong, whatever a crash does.
-inline constexpr const char *kDefaultExactStrategy = "returns,prefix,none-all,random:4";
-// Where a write is whole or not there at all.
-inline constexpr const char *kDefaultAtomicStrategy = "returns,prefix,none-all,torn,random:4";
-
 struct TestArguments {
-    WalkArguments walk = {.strategy = kDefaultTestStrategy};
+    WalkArguments walk = {.strategy = test::kDefaultStrategy};
     bool strategy_given = false;
     std::vector<std::string> oracles = {};
     unsigned jobs = 0; // 0: one for each CPU

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// See record_run.h.
+#include "replayer/record/record_run.h"
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/places.h"
+#include "guest-images/image/image_store.h"
+#include "replayer/record/names.h"
+#include "replayer/record/summary.h"
+#include "trace/journal.h"
+
+namespace fencepost::record {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+Recorder make_recorder(const fs::path &cache, const RecordProgress &progress)
+{
+    return Recorder(cache, built_part("qemu-plugin", "fencepost-tracer.so"), progress);
+}
+
+// The digest of the image whose guest was recorded.
+std::string recorded_image(const run::RunFiles &files)
+{
+    const auto meta = trace::TraceReader(files.trace()).meta();
+    const auto digest = meta.find("image_digest");
+    return digest == meta.end() ? "" : digest->second;
+}
+
+} // namespace
+
+RecordResult record_run(const RecordRequest &request, const fs::path &cache,
+                        const RecordProgress &progress)
+{
+    Recorder recorder = make_recorder(cache, progress);
+    const run::NewRun run(request.run,
+                          request.force ? run::Replace::any : run::Replace::unfinished_only);
+    const run::Inputs inputs = recorder.prepare(request.spec, request.stacks);
+    const run::RunFiles &files = run.files();
+    run::save_inputs(files, inputs);
+    RecordResult result = recorder.record(
+        inputs, files.trace(), [&](std::size_t device) { return files.final_pm(device); });
+    const guest::Template source = recorder.template_of(inputs);
+    save_results(files, inputs, result, source);
+    for (const std::string &note : name_code(files, request.spec, source, cache).notes)
+        progress.line(note);
+    return result;
+}
+
+Reuse reuse_recording(const RecordRequest &request, const fs::path &cache,
+                      const RecordProgress &progress)
+{
+    const run::RunFiles files = {request.run};
+    std::error_code error;
+    if (request.force || !fs::exists(files.summary(), error) || !fs::exists(files.trace(), error))
+        return Reuse::no;
+    const run::Inputs then = run::load_inputs(files);
+    const run::Inputs now = make_recorder(cache, progress).prepare(request.spec, request.stacks);
+    if (!record_the_same(then, now))
+        fail(
+            ErrorKind::usage,
+            "{} holds a recording of something else: the spec, a file that it names or the options "
+            "have changed; --force replaces it",
+            files.directory.string());
+    const FileLock lock = run::lock_run(files);
+    run::check_folders(files);
+    trace::roll_back(files.trace()); // of a process that was killed while it gave names to code
+    if (recorded_image(files) != images::ImageStore(cache).open(now.config.image).digest)
+        fail(ErrorKind::usage,
+             "{} was recorded with another guest image: a kernel, module or the agent in {} has "
+             "changed; --force "
+             "records it again",
+             files.directory.string(), now.config.image);
+    // Verdicts first: whenever this is cut off, those that are there go with the inputs.
+    const bool judged_anew = then.test != now.test;
+    if (judged_anew)
+        run::remove_results(files.folder());
+    save_inputs(files, now);
+    return judged_anew ? Reuse::judged_anew : Reuse::as_it_is;
+}
+
+std::string dry_run(const RecordRequest &request, const fs::path &cache,
+                    const RecordProgress &progress)
+{
+    Recorder recorder = make_recorder(cache, progress);
+    return recorder.command_line(recorder.prepare(request.spec, request.stacks));
+}
+
+} // namespace fencepost::record

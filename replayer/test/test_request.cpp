@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// See test_request.h.
+#include "replayer/test/test_request.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "base/error.h"
+#include "replayer/run/inputs.h"
+#include "replayer/run/interrupted.h"
+#include "replayer/test/run_judge.h"
+#include "trace/journal.h"
+
+namespace fencepost::test {
+
+namespace {
+
+// Where one tree is legal after each operation: it must be there with all that was written by then,
+// or the recording, the oracle or the file system is wrong, whatever a crash does.
+constexpr const char *kExactStrategy = "returns,prefix,none-all,random:4";
+// Where a write is whole or not there at all.
+constexpr const char *kAtomicStrategy = "returns,prefix,none-all,torn,random:4";
+
+bool has_atomic_writes(const oracle::Judge &judge)
+{
+    const auto promise = judge.promise();
+    return promise && promise->promise.bytes == run::BytePromise::atomic;
+}
+
+std::vector<states::Strategy> default_strategies(const oracle::Judge &judge)
+{
+    if (!judge.one_tree_after_return())
+        return states::parse_strategies(kDefaultStrategy);
+    return states::parse_strategies(has_atomic_writes(judge) ? kAtomicStrategy : kExactStrategy);
+}
+
+std::string joined(std::vector<std::string> names)
+{
+    std::sort(names.begin(), names.end());
+    std::string text;
+    for (const std::string &name : names)
+        text += (text.empty() ? "" : ",") + name;
+    return text;
+}
+
+states::WalkOptions walk_of(const trace::TraceReader &reader, const TestRequest &request,
+                            const run::TestSpec &spec)
+{
+    states::WalkOptions walk = request.walk;
+    if (!request.window.empty())
+        walk.window = states::parse_window(request.window, reader);
+    walk.incidental = {reader, trace::incidental_functions(request.incidental.empty()
+                                                               ? spec.incidental
+                                                               : request.incidental)};
+    return walk;
+}
+
+// Before any guest starts.
+void check_earlier(const run::RunFiles &files, const trace::TraceReader &reader,
+                   const TestRequest &request, const std::string &oracles)
+{
+    if (!request.restart)
+        check_results(files.results(), {reader.recording().event_digest, oracles});
+}
+
+} // namespace
+
+TestReport test_recorded(const run::RunFiles &files, const std::filesystem::path &cache,
+                         const TestRequest &request, const TestListener &listener)
+{
+    const FileLock lock = run::lock_run(files);
+    run::check_folders(files);
+    trace::roll_back(files.trace()); // of a process that was killed while it gave names to code
+    const trace::TraceReader reader(files.trace());
+    run::refuse_unfinished(reader); // the lock is ours: nobody records
+    states::require_complete(reader);
+    if (!request.oracles.empty())
+        check_earlier(files, reader, request, joined(request.oracles));
+    const run::Inputs inputs = run::load_inputs(files);
+    const std::vector<std::string> &oracles =
+        request.oracles.empty() ? inputs.test.oracles : request.oracles;
+    if (request.oracles.empty())
+        check_earlier(files, reader, request, joined(oracles));
+
+    TestOptions options;
+    options.oracles = joined(oracles);
+    options.walk = walk_of(reader, request, inputs.test);
+    options.jobs =
+        request.jobs != 0 ? request.jobs : std::max(1u, std::thread::hardware_concurrency());
+    options.limit = request.limit;
+    options.bugs = request.bugs;
+    options.duration = request.duration;
+    options.confirm = request.confirm;
+    options.restart = request.restart;
+    options.always_fresh = request.fresh;
+    options.say = listener.say;
+    const std::unique_ptr<oracle::Judge> judge = make_run_judge({.run = files,
+                                                                 .inputs = inputs,
+                                                                 .oracles = request.oracles,
+                                                                 .cache = cache,
+                                                                 .progress = listener.say});
+    options.walk.strategies = request.strategies ? *request.strategies : default_strategies(*judge);
+    options.walk.tearing =
+        has_atomic_writes(*judge) ? states::Tearing::all : states::Tearing::sampled;
+    const TestGuest guest(cache, request.backend, inputs.config, request.accelerator, listener.say);
+    options.producers = producers_of(cache, guest.source().config.image, files, inputs, oracles);
+    return test_run(files, guest, *judge, options, listener.progress);
+}
+
+} // namespace fencepost::test

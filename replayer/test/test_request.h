@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Tests a recorded run as its user asks for it: chooses judge, guest and states, and goes on where
+// an earlier test was.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "replayer/guest/guest_config.h"
+#include "replayer/run/run_directory.h"
+#include "replayer/states/strategy.h"
+#include "replayer/states/window.h"
+#include "replayer/test/test_run.h"
+
+namespace fencepost::test {
+
+struct TestRequest {
+    // Strategies, window and incidental fences of it are set from the fields below.
+    states::WalkOptions walk = {};
+    std::optional<std::vector<states::Strategy>> strategies = {}; // nothing: what suits the promise
+    std::string window = {};                  // as parse_window() has it; empty: everything
+    std::vector<std::string> incidental = {}; // empty: what the spec says
+    std::vector<std::string> oracles = {};    // likewise
+    unsigned jobs = 0;                        // 0: one for each CPU
+    std::uint64_t limit = UINT64_MAX;
+    std::uint64_t bugs = UINT64_MAX;
+    std::optional<std::chrono::seconds> duration = {};
+    std::string backend = "process";
+    std::optional<guest::Accelerator> accelerator = {}; // nothing: KVM where it works
+    double confirm = 0.02;
+    bool restart = false;
+    bool fresh = false;
+};
+
+// Each crash point's two ends, program order, and a few states in between: some minutes for a
+// workload of a few hundred fences. docs/explanation/testing.md says what others cost.
+inline constexpr const char *kDefaultStrategy = "prefix,none-all,random:4";
+
+struct TestListener {
+    std::function<void(const std::string &line)> say = {}; // what takes a while
+    std::function<void(const TestProgress &)> progress = {};
+};
+
+// Locks the run. A recording that is not complete is an Error(trace); oracles that do not suit the
+// run, or are others than those of its verdicts, are an Error(usage) before any guest starts.
+// Otherwise as test_run().
+TestReport test_recorded(const run::RunFiles &files, const std::filesystem::path &cache,
+                         const TestRequest &request, const TestListener &listener);
+
+} // namespace fencepost::test
