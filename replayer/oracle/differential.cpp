@@ -4,7 +4,7 @@
 
 namespace fencepost::oracle {
 
-LegalStates mask_file_system(const LegalStates &legal)
+LegalTrees mask_file_system(const LegalTrees &legal)
 {
     History history = legal.history();
     // How many links a directory has, what a fresh file system holds and whose its root is are
@@ -16,7 +16,7 @@ LegalStates mask_file_system(const LegalStates &legal)
         for (const auto &[path, entry] : tree.entries())
             if (entry.type == agent::FileType::directory)
                 history.masks.insert({path, "link_count"});
-    return LegalStates(std::move(history), legal.operations());
+    return LegalTrees(std::move(history), legal.operations());
 }
 
 } // namespace fencepost::oracle

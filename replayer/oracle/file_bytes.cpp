@@ -28,7 +28,7 @@ bool FileBytes::is_exact() const
            compared_.promise.bytes == BytePromise::atomic;
 }
 
-bool FileBytes::makes_durable(const State &state, std::optional<std::size_t> block) const
+bool FileBytes::makes_durable(const TreeState &state, std::optional<std::size_t> block) const
 {
     if (state.durable == Durable::all)
         return true;
@@ -44,8 +44,8 @@ std::size_t FileBytes::before_stores(std::size_t block, std::size_t from) const
 {
     std::size_t oldest = from;
     for (std::size_t i = from; i > 0; --i) {
-        const State &state = history_.states[i];
-        if (i <= compared_.window.returned && makes_durable(state, block))
+        const TreeState &state = history_.states[i];
+        if (i <= compared_.span.returned && makes_durable(state, block))
             break;
         if (state.store && state.inode == inode_)
             oldest = i - 1;
@@ -69,7 +69,7 @@ std::size_t FileBytes::oldest(std::optional<std::size_t> block) const
         return since_it_exists(compared_.first, true);
     std::size_t oldest = 0;
     // Which bytes were synced after the file had lost its last name is not known.
-    for (std::size_t i = std::min(compared_.window.returned, newest()) + 1; i-- > 0 && oldest == 0;)
+    for (std::size_t i = std::min(compared_.span.returned, newest()) + 1; i-- > 0 && oldest == 0;)
         if (makes_durable(history_.states[i], block))
             oldest = i;
     return since_it_exists(oldest, false);
@@ -80,35 +80,35 @@ bool FileBytes::synced_unnamed(std::size_t linked) const
     if (!is_link(history_.states[linked]))
         return false;
     for (std::size_t i = linked; i-- > 0 && !history_.tree_at(i).by_inode(inode_);) {
-        const State &state = history_.states[i];
+        const TreeState &state = history_.states[i];
         if (state.durable == Durable::all || state.inode == inode_)
             return state.durable != Durable::nothing && state.range.length == 0 &&
-                   i <= compared_.window.returned;
+                   i <= compared_.span.returned;
     }
     return false;
 }
 
 std::size_t FileBytes::newest() const
 {
-    for (std::size_t i = compared_.state; i < compared_.window.begun; ++i)
+    for (std::size_t i = compared_.state; i < compared_.span.begun; ++i)
         if (!history_.tree_at(i + 1).by_inode(inode_))
             return i;
-    return compared_.window.begun;
+    return compared_.span.begun;
 }
 
 bool FileBytes::written_unseen() const
 {
-    for (std::size_t i = newest() + 1; i <= compared_.window.begun; ++i) {
+    for (std::size_t i = newest() + 1; i <= compared_.span.begun; ++i) {
         if (history_.tree_at(i).by_inode(inode_))
             return false; // its number is another file's
-        const State &state = history_.states[i];
+        const TreeState &state = history_.states[i];
         if (state.inode == inode_ && (state.durable == Durable::nothing || state.range.length != 0))
             return true;
     }
     return false;
 }
 
-FileBytes::Span FileBytes::span_of(std::size_t block) const
+FileBytes::Ages FileBytes::ages_of(std::size_t block) const
 {
     const bool atomic = compared_.promise.bytes == BytePromise::atomic;
     if (compared_.promise.durable == Durability::on_return) {
@@ -123,10 +123,10 @@ FileBytes::Span FileBytes::span_of(std::size_t block) const
     return {state, state};
 }
 
-std::vector<FileBytes::Version> FileBytes::versions_of(std::size_t block, const Span &span) const
+std::vector<FileBytes::Version> FileBytes::versions_of(std::size_t block, const Ages &ages) const
 {
     std::vector<Version> versions;
-    for (std::size_t i = span.oldest; i <= span.newest; ++i) {
+    for (std::size_t i = ages.oldest; i <= ages.newest; ++i) {
         const TreeEntry *version = history_.tree_at(i).by_inode(inode_);
         const std::uint64_t hash = version ? hash_at(*version, block) : 0;
         const std::uint64_t size = version ? version->size : 0;
@@ -142,13 +142,13 @@ std::vector<FileBytes::Version> FileBytes::versions_of(std::size_t block, const 
 }
 
 std::vector<FileBytes::SyncedPart> FileBytes::synced_parts(std::size_t block,
-                                                           const Span &span) const
+                                                           const Ages &ages) const
 {
     std::vector<SyncedPart> parts;
     const std::uint64_t first = std::uint64_t(block) * kTreeBlock;
-    for (std::size_t i = span.oldest + 1; i <= std::min(compared_.window.returned, span.newest);
+    for (std::size_t i = ages.oldest + 1; i <= std::min(compared_.span.returned, ages.newest);
          ++i) {
-        const State &state = history_.states[i];
+        const TreeState &state = history_.states[i];
         const std::uint64_t from = std::max(first, state.range.offset);
         const std::uint64_t to =
             std::min(first + kTreeBlock, state.range.offset + state.range.length);
@@ -202,7 +202,7 @@ std::vector<FileBytes::Origin> FileBytes::origins_of(std::size_t block) const
     for (std::size_t i = compared_.state; i-- > 0;)
         add(i, "old");
     for (std::size_t i = compared_.state + 1; i < history_.states.size(); ++i)
-        add(i, i <= compared_.window.begun ? "new" : "of a later write");
+        add(i, i <= compared_.span.begun ? "new" : "of a later write");
     return origins;
 }
 
@@ -243,14 +243,14 @@ void FileBytes::compare_single_bytes(std::size_t block, const Block &bytes,
 
 void FileBytes::compare_block(std::size_t block)
 {
-    const Span span = span_of(block);
-    const std::vector<Version> versions = versions_of(block, span);
+    const Ages ages = ages_of(block);
+    const std::vector<Version> versions = versions_of(block, ages);
     const bool changes = std::any_of(versions.begin(), versions.end(), [&](const Version &each) {
         return each.hash != versions.front().hash;
     });
     if (compared_.promise.bytes == BytePromise::any && changes)
         return;
-    const std::vector<SyncedPart> synced = synced_parts(block, span);
+    const std::vector<SyncedPart> synced = synced_parts(block, ages);
     const std::uint64_t hash = hash_at(found_, block);
     const std::uint64_t first = std::uint64_t(block) * kTreeBlock;
     const std::uint64_t end = std::min(first + kTreeBlock, found_.size);

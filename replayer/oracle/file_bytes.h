@@ -42,7 +42,7 @@ private:
         std::size_t to = 0;
         std::size_t state = 0;
     };
-    struct Span {
+    struct Ages {
         std::size_t oldest = 0;
         std::size_t newest = 0;
     };
@@ -58,20 +58,20 @@ private:
     };
 
     bool is_exact() const;
-    Span span_of(std::size_t block) const;
-    std::vector<Version> versions_of(std::size_t block, const Span &span) const;
+    Ages ages_of(std::size_t block) const;
+    std::vector<Version> versions_of(std::size_t block, const Ages &ages) const;
     // It came into being in a state up to `state_`, after `floor`; else `floor`.
     std::size_t since_it_exists(std::size_t floor, bool synced_when_linked) const;
     // Its bytes were made durable before `linked` gave it a name, and not changed in between.
     bool synced_unnamed(std::size_t linked) const;
     // Parts of a block that were made durable after all of it was, in `oldest`.
-    std::vector<SyncedPart> synced_parts(std::size_t block, const Span &span) const;
+    std::vector<SyncedPart> synced_parts(std::size_t block, const Ages &ages) const;
     // It was written to after it had lost its last name, where no dump shows it.
     bool written_unseen() const;
     // Where operations are durable on return: stores to a map are no operations of the file system,
     // so they are durable only once somebody made them so.
     std::size_t before_stores(std::size_t block, std::size_t from) const;
-    bool makes_durable(const State &state, std::optional<std::size_t> block) const;
+    bool makes_durable(const TreeState &state, std::optional<std::size_t> block) const;
     // The version lacks the byte, and a later one has it: a size that covers it promises the
     // latter.
     bool too_short(const Version &version, const std::vector<Version> &versions,

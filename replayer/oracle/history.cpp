@@ -114,9 +114,9 @@ History make_history(const std::vector<Observation> &observations)
     History history;
     for (const Observation &seen : observations) {
         if (seen.tree.truncated)
-            throw NoLegalStates("the workload's tree is too large to be compared");
+            throw NoLegalTrees("the workload's tree is too large to be compared");
         if (seen.moment == Moment::overflow)
-            throw NoLegalStates(
+            throw NoLegalTrees(
                 fmt::format("the workload changes too much to be observed: its trees and their "
                             "bytes take more than {} MiB",
                             agent::kObservationsLimit >> 20));
@@ -139,7 +139,7 @@ History make_history(const std::vector<Observation> &observations)
     if (history.states.empty())
         fail(ErrorKind::trace, "the workload was not observed");
     if (history.states.back().moment != Moment::end || history.states.back().operation != 0)
-        throw NoLegalStates("the workload was not observed up to its end");
+        throw NoLegalTrees("the workload was not observed up to its end");
     return history;
 }
 

@@ -39,7 +39,7 @@ private:
     std::set<std::string> listed_twice_;
 };
 
-struct State {
+struct TreeState {
     std::size_t tree = 0; // index into History::trees
     agent::Moment moment = agent::Moment::start;
     std::uint32_t operation = 0; // 0: none
@@ -63,7 +63,7 @@ struct Mask {
 
 struct History {
     std::vector<Tree> trees;
-    std::vector<State> states;             // the first: before the workload
+    std::vector<TreeState> states;         // the first: before the workload
     std::map<std::uint64_t, Block> blocks; // by hash
     std::set<std::uint64_t> mapped;        // inodes whose bytes change without a system call
     std::set<Mask> masks;
@@ -75,13 +75,13 @@ struct History {
     std::string known_blocks() const;
 };
 
-// Why a run has no legal states to compare with.
-class NoLegalStates : public Error {
+// Why a run has no legal trees to compare with.
+class NoLegalTrees : public Error {
 public:
-    explicit NoLegalStates(const std::string &why) : Error(ErrorKind::usage, why) {}
+    explicit NoLegalTrees(const std::string &why) : Error(ErrorKind::usage, why) {}
 };
 
-// A trace error if the observations contradict themselves, NoLegalStates if some are missing.
+// A trace error if the observations contradict themselves, NoLegalTrees if some are missing.
 History make_history(const std::vector<agent::Observation> &observations);
 
 // The fields in which two histories of the same workload differ, put into the masks of the first. A

@@ -29,7 +29,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kClearingTime(10000); // for processes of a command to be killed
 constexpr std::chrono::milliseconds kBriefClearingTime(500); // where a hang is tried again anyway
-constexpr std::uint32_t kSentBlocks = 1024; // with their bytes, of those that no legal state has
+constexpr std::uint32_t kSentBlocks = 1024; // with their bytes, of those that no legal tree has
 
 const agent::StepResult *failed_step(const JudgeReply &reply, JudgeStep step)
 {
@@ -139,12 +139,12 @@ std::uint64_t ImageJudge::expectation(std::uint64_t crash_seq) const
 {
     std::uint64_t result = 0;
     for (const TreeOracle &oracle : choice_.trees) {
-        const Window window = oracle.legal.window(crash_seq);
+        const OperationSpan span = oracle.legal.span_at(crash_seq);
         // Where only syncs make durable, a return of anything else promises nothing.
         const std::size_t returned = oracle.promise.promise.durable == run::Durability::after_sync
-                                         ? oracle.legal.last_sync(window.returned)
-                                         : window.returned;
-        result = result * 0x9e3779b97f4a7c15u + (std::uint64_t(returned) << 32 | window.begun) + 1;
+                                         ? oracle.legal.last_sync(span.returned)
+                                         : span.returned;
+        result = result * 0x9e3779b97f4a7c15u + (std::uint64_t(returned) << 32 | span.begun) + 1;
     }
     if (progress_)
         result = result * 0x9e3779b97f4a7c15u + progress_->number_at(crash_seq) + 1;
@@ -433,15 +433,14 @@ void ImageJudge::judge_trees(const Subject &subject, const JudgeReply &reply,
                              Judgement &judgement) const
 {
     for (const TreeOracle &oracle : choice_.trees) {
-        const Window window = oracle.legal.window(subject.crash_seq);
+        const OperationSpan span = oracle.legal.span_at(subject.crash_seq);
         const TreeVerdict verdict =
-            judge_tree(reply.tree, oracle.legal.history(), window, oracle.promise.promise);
+            judge_tree(reply.tree, oracle.legal.history(), span, oracle.promise.promise);
         if (verdict.legal && !verdict.undecided)
             continue;
-        object(
-            subject,
-            tree_evidence(oracle.name, verdict, reply.tree, oracle.legal, window, oracle.promise),
-            judgement);
+        object(subject,
+               tree_evidence(oracle.name, verdict, reply.tree, oracle.legal, span, oracle.promise),
+               judgement);
     }
 }
 

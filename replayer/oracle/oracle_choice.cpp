@@ -58,7 +58,7 @@ private:
             choice_.usable = true;
             try {
                 add_semantic();
-            } catch (const NoLegalStates &why) {
+            } catch (const NoLegalTrees &why) {
                 say(fmt::format("the semantic oracle is left out: {}", why.what()));
             }
         }
@@ -109,18 +109,18 @@ private:
     }
 
     // `file_system`: empty for the run's own.
-    LegalStates legal_states(const std::string &file_system) const
+    LegalTrees legal_trees(const std::string &file_system) const
     {
         const trace::TraceReader reader(settings_.run.trace());
-        if (const std::string why = why_no_legal_states(reader, settings_.inputs); !why.empty())
-            throw NoLegalStates(why);
-        return find_legal_states(reader, settings_.inputs, settings_.observe(file_system),
-                                 settings_.progress);
+        if (const std::string why = why_no_legal_trees(reader, settings_.inputs); !why.empty())
+            throw NoLegalTrees(why);
+        return find_legal_trees(reader, settings_.inputs, settings_.observe(file_system),
+                                settings_.progress);
     }
 
     void add_semantic()
     {
-        LegalStates legal = legal_states("");
+        LegalTrees legal = legal_trees("");
         for (const Mask &mask : legal.history().masks)
             say(fmt::format("no two runs agree on the {} of {}: not compared", mask.field,
                             mask.path));
@@ -132,7 +132,7 @@ private:
         const std::string other = !test_.other_file_system.empty() ? test_.other_file_system
                                   : choice_.mount->request.fstype == "ext4" ? "xfs"
                                                                             : "ext4";
-        choice_.trees.push_back({"differential", mask_file_system(legal_states(other)), promise()});
+        choice_.trees.push_back({"differential", mask_file_system(legal_trees(other)), promise()});
     }
 
     const JudgeSettings &settings_;

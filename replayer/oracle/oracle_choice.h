@@ -8,13 +8,13 @@
 
 #include "replayer/oracle/host_oracle.h"
 #include "replayer/oracle/image_judge.h"
-#include "replayer/oracle/legal_states.h"
+#include "replayer/oracle/legal_trees.h"
 
 namespace fencepost::oracle {
 
 struct TreeOracle {
     std::string name; // semantic or differential
-    LegalStates legal;
+    LegalTrees legal;
     run::ChosenPromise promise;
 };
 

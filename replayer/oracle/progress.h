@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "replayer/record/recorder.h"
+#include "replayer/run/inputs.h"
 #include "trace/reader.h"
 
 namespace fencepost::oracle {

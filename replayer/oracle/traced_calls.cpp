@@ -29,7 +29,7 @@ public:
     CallReader(const History &history, bool marked) : history_(history), marked_(marked)
     {
         for (std::size_t i = 0; i < history.states.size(); ++i) {
-            const State &state = history.states[i];
+            const TreeState &state = history.states[i];
             if (state.call_ordinal != 0)
                 states_[state.call_ordinal] = i;
             else if (state.moment == agent::Moment::end && state.operation != 0)
@@ -55,7 +55,7 @@ public:
     std::vector<TracedOperation> finish()
     {
         if (!states_.empty() && states_.rbegin()->first > ordinal_)
-            throw NoLegalStates(
+            throw NoLegalTrees(
                 "the recording has fewer system calls than the workload makes when it is observed");
         return std::move(operations_);
     }
@@ -79,13 +79,13 @@ private:
         const auto found = states_.find(++ordinal_);
         if (found == states_.end())
             return;
-        const State &state = history_.states[found->second];
+        const TreeState &state = history_.states[found->second];
         // Numbers of descriptors and addresses of maps say nothing.
         const bool same = state.call == static_cast<std::int32_t>(row.marker.number) &&
                           (returns_a_number(state.call) ? row.marker.result >= 0
                                                         : state.result == row.marker.result);
         if (!same)
-            throw NoLegalStates(fmt::format(
+            throw NoLegalTrees(fmt::format(
                 "it does not make the same system calls each time: call {} is number "
                 "{} with result {} in the recording, and {} with {} when it was observed",
                 ordinal_, row.marker.number, row.marker.result, state.call, state.result));
@@ -96,7 +96,7 @@ private:
 
     std::string text_of(const MarkerRow &row, std::size_t at, std::string paths) const
     {
-        const State &state = history_.states[at];
+        const TreeState &state = history_.states[at];
         if (paths.empty())
             paths = row.marker.text; // it could not be read before
         if (const agent::TreeEntry *entry =

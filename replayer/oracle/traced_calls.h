@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "guest-images/agent/observed_calls.h"
-#include "replayer/oracle/legal_states.h"
+#include "replayer/oracle/legal_trees.h"
 #include "trace/reader.h"
 
 namespace fencepost::oracle {
@@ -29,7 +29,7 @@ private:
 // "rename a -> b"; `paths`: those that the call names.
 std::string call_text(const trace::Marker &call, const std::string &paths);
 
-// The calls of the observed run are those of the trace, in the same order; NoLegalStates if they
+// The calls of the observed run are those of the trace, in the same order; NoLegalTrees if they
 // are not. `marked`: commands of a script are in the trace too, and their ends are states of the
 // history.
 std::vector<TracedOperation> traced_calls(const trace::TraceReader &reader, const History &history,

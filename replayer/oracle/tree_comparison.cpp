@@ -93,7 +93,7 @@ std::string error_words(const TreeEntry &entry)
 
 } // namespace
 
-bool is_link(const State &state)
+bool is_link(const TreeState &state)
 {
     return state.call == SYS_link || state.call == SYS_linkat;
 }
@@ -142,9 +142,9 @@ bool TreeComparison::size_is_legal(const TreeEntry &found, const TreeEntry &lega
     std::uint64_t synced = 0;
     for (std::size_t i = newest + 1; i-- > oldest;) {
         const std::uint64_t size = size_at(i);
-        const State &at = history_.states[i];
+        const TreeState &at = history_.states[i];
         if (at.durable != agent::Durable::nothing && at.inode == legal.inode &&
-            i <= compared_.window.returned)
+            i <= compared_.span.returned)
             synced = std::max(synced, std::min(size, at.range.offset + at.range.length));
         if (size == found.size && size >= synced)
             return true;

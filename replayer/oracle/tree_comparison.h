@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "replayer/oracle/semantic.h"
+#include "replayer/oracle/tree_verdict.h"
 
 namespace fencepost::oracle {
 
@@ -14,14 +14,14 @@ struct ComparedTree {
     const agent::TreeDump &dump;
     const Tree &tree; // the dump's
     const History &history;
-    const Window &window;
+    const OperationSpan &span;
     const Promise &promise;
     std::size_t first; // the earliest state that is legal
     std::size_t state; // this one
 };
 
 // The state gave a name to a file that had none but was there: O_TMPFILE.
-bool is_link(const State &state);
+bool is_link(const TreeState &state);
 
 class TreeComparison {
 public:

@@ -70,16 +70,16 @@ std::string rename_words(const Tree &found, const Tree &before, const Tree &afte
 }
 
 // How the state came about, in the workload's words.
-std::string label_of(std::size_t state, const LegalStates &legal, const Window &window)
+std::string label_of(std::size_t state, const LegalTrees &legal, const OperationSpan &span)
 {
-    const bool in_progress = window.begun > window.returned;
-    if (in_progress && state == window.returned)
-        return "before: " + legal.operation_of(window.begun);
+    const bool in_progress = span.begun > span.returned;
+    if (in_progress && state == span.returned)
+        return "before: " + legal.operation_of(span.begun);
     const std::string operation = legal.operation_of(state);
     return operation.empty() ? "before the first operation" : "after: " + operation;
 }
 
-json problem_list(const std::vector<TreeProblem> &problems, const LegalStates &legal)
+json problem_list(const std::vector<TreeProblem> &problems, const LegalTrees &legal)
 {
     json list = json::array();
     for (const TreeProblem &problem : problems)
@@ -90,10 +90,10 @@ json problem_list(const std::vector<TreeProblem> &problems, const LegalStates &l
     return list;
 }
 
-json differences(const TreeVerdict &verdict, const LegalStates &legal, const Window &window)
+json differences(const TreeVerdict &verdict, const LegalTrees &legal, const OperationSpan &span)
 {
     json list = json::array();
-    for (const StateDifference &each : verdict.against) {
+    for (const TreeDifference &each : verdict.against) {
         json words = json::array();
         for (const TreeProblem &problem : each.problems) {
             const std::string operation = legal.operation_of(problem.since);
@@ -101,7 +101,7 @@ json differences(const TreeVerdict &verdict, const LegalStates &legal, const Win
                             (operation.empty() ? "" : " (from: " + operation + ")"));
         }
         list.push_back({{"state", each.state},
-                        {"as", label_of(each.state, legal, window)},
+                        {"as", label_of(each.state, legal, span)},
                         {"differences", words}});
     }
     return list;
@@ -142,14 +142,13 @@ json entry_json(const TreeEntry &entry)
 } // namespace
 
 std::string title_of(const TreeVerdict &verdict, const agent::TreeDump &dump,
-                     const LegalStates &legal, const Window &window, const Promise &promise)
+                     const LegalTrees &legal, const OperationSpan &span, const Promise &promise)
 {
-    const std::string current =
-        window.begun > window.returned ? legal.operation_of(window.begun) : "";
+    const std::string current = span.begun > span.returned ? legal.operation_of(span.begun) : "";
     const History &history = legal.history();
     if (!current.empty()) {
-        const std::string words = rename_words(Tree(dump.entries), history.tree_at(window.returned),
-                                               history.tree_at(window.begun));
+        const std::string words = rename_words(Tree(dump.entries), history.tree_at(span.returned),
+                                               history.tree_at(span.begun));
         if (!words.empty())
             return current + ": " + words;
     }
@@ -164,7 +163,7 @@ std::string title_of(const TreeVerdict &verdict, const agent::TreeDump &dump,
         const std::string &operation = made.empty() ? current : made;
         title = fmt::format("{}: {}", operation, phrase_of(first, operation));
     } else {
-        const std::string last = legal.operation_of(window.returned);
+        const std::string last = legal.operation_of(span.returned);
         title = fmt::format("{}: {}", last.empty() ? "before the first operation" : "after " + last,
                             phrase_of(first, ""));
     }
@@ -172,20 +171,20 @@ std::string title_of(const TreeVerdict &verdict, const agent::TreeDump &dump,
 }
 
 Evidence tree_evidence(const std::string &oracle, const TreeVerdict &verdict,
-                       const agent::TreeDump &tree, const LegalStates &legal, const Window &window,
-                       const run::ChosenPromise &promise)
+                       const agent::TreeDump &tree, const LegalTrees &legal,
+                       const OperationSpan &span, const run::ChosenPromise &promise)
 {
     Evidence evidence;
     evidence.oracle = oracle;
     evidence.details = {
         {"promise", {{"name", promise.name}, {"source", promise.source}}},
-        {"returned", legal.operation_of(window.returned)},
-        {"in_progress", window.begun > window.returned ? legal.operation_of(window.begun) : ""},
+        {"returned", legal.operation_of(span.returned)},
+        {"in_progress", span.begun > span.returned ? legal.operation_of(span.begun) : ""},
         {"durable", legal.operation_of(verdict.first_state)},
-        {"nearest", label_of(verdict.nearest, legal, window)},
+        {"nearest", label_of(verdict.nearest, legal, span)},
         {"states", {verdict.first_state, verdict.last_state}},
         {"problems", problem_list(verdict.problems, legal)},
-        {"against", differences(verdict, legal, window)}};
+        {"against", differences(verdict, legal, span)}};
     if (verdict.legal) {
         evidence.verdict = Verdict::infra_error;
         evidence.summary = "the tree is too large to be compared byte by byte";
@@ -195,7 +194,7 @@ Evidence tree_evidence(const std::string &oracle, const TreeVerdict &verdict,
     evidence.verdict = Verdict::inconsistent;
     // Without the operation: a name that one loses shows at the crash points of the next ones too.
     evidence.summary = fmt::format("{}: {}", first.kind, first.path);
-    evidence.title = title_of(verdict, tree, legal, window, promise.promise);
+    evidence.title = title_of(verdict, tree, legal, span, promise.promise);
     return evidence;
 }
 

@@ -46,7 +46,7 @@ public:
                 return std::move(report.observations);
         }
         if (progress_)
-            progress_("finding the legal states of the workload");
+            progress_("finding the legal trees of the workload");
         agent::ObservationPlan plan;
         plan.root = inputs_.mount->request.target;
         plan.limits.blocks = kBlockLimit;

@@ -11,7 +11,7 @@
 #include "base/child_process.h"
 #include "base/places.h"
 #include "replayer/oracle/image_judge.h"
-#include "replayer/oracle/legal_states.h"
+#include "replayer/oracle/legal_trees.h"
 #include "replayer/record/observe.h"
 #include "replayer/record/recorder.h"
 #include "replayer/run/inputs.h"
@@ -128,11 +128,11 @@ struct JudgedRun {
     }
 };
 
-LegalStates legal_states_of(const JudgedRun &run,
-                            const std::function<void(const std::string &)> &progress = {})
+LegalTrees legal_trees_of(const JudgedRun &run,
+                          const std::function<void(const std::string &)> &progress = {})
 {
     const trace::TraceReader reader(run.files.trace());
-    return find_legal_states(
+    return find_legal_trees(
         reader, run.inputs,
         record::observe_workload(run.files, run.inputs, cache_directory(), progress), progress);
 }
@@ -451,11 +451,11 @@ TEST_F(Oracles, AFullFileSystemIsUsable)
 TEST_F(Oracles, TheLegalStatesAreThoseOfTheWorkload)
 {
     const JudgedRun &run = judged_run();
-    const LegalStates legal = legal_states_of(run);
+    const LegalTrees legal = legal_trees_of(run);
     EXPECT_EQ(legal.operations().size(), 12u);
     EXPECT_EQ(legal.history().states.size(), 14u) << "before, after each, at the end";
     EXPECT_TRUE(legal.history().masks.empty());
-    const Window end = legal.window(UINT64_MAX);
+    const OperationSpan end = legal.span_at(UINT64_MAX);
     EXPECT_EQ(end.returned, 12u);
     EXPECT_EQ(legal.history().states[12].durable, agent::Durable::all);
     const Tree &tree = legal.history().tree_at(12);
@@ -471,8 +471,8 @@ TEST_F(Oracles, TheLegalStatesAreThoseOfTheWorkload)
 TEST(Observed, WritesOnAMountWithSync)
 {
     const JudgedRun run(kSyncMount);
-    const LegalStates legal = legal_states_of(run);
-    const State &write = legal.history().states.at(2);
+    const LegalTrees legal = legal_trees_of(run);
+    const TreeState &write = legal.history().states.at(2);
     EXPECT_EQ(write.durable, agent::Durable::file_data);
     EXPECT_EQ(write.range, (agent::TreeRange{10, 4}));
     EXPECT_EQ(legal.history().states.at(1).durable, agent::Durable::nothing);
@@ -486,16 +486,16 @@ TEST(Observed, MoreAttributeNamesThanAPageHolds)
     for (int i = 0; i < 20; ++i)
         spec += fmt::format("setxattr a user.{:0>240} 1\n", i);
     const JudgedRun run((spec + "\"\"\"\n").c_str());
-    const LegalStates legal = legal_states_of(run);
-    const Tree &end = legal.history().tree_at(legal.window(UINT64_MAX).returned);
+    const LegalTrees legal = legal_trees_of(run);
+    const Tree &end = legal.history().tree_at(legal.span_at(UINT64_MAX).returned);
     ASSERT_TRUE(end.find("a"));
     EXPECT_EQ(end.find("a")->failed_step, "");
     EXPECT_EQ(end.find("a")->attributes.size(), 20u);
 }
 
 // Sizes of a file in the states of one operation.
-std::vector<std::uint64_t> sizes(const LegalStates &legal, const std::string &path,
-                                 std::size_t from, std::size_t to)
+std::vector<std::uint64_t> sizes(const LegalTrees &legal, const std::string &path, std::size_t from,
+                                 std::size_t to)
 {
     std::vector<std::uint64_t> result;
     for (std::size_t i = from; i <= to; ++i)
@@ -509,7 +509,7 @@ std::vector<std::uint64_t> sizes(const LegalStates &legal, const std::string &pa
 TEST(Observed, ScriptsCommandByCommand)
 {
     const JudgedRun run((std::string(kScript) + "system_calls = false\n").c_str());
-    const LegalStates legal = legal_states_of(run);
+    const LegalTrees legal = legal_trees_of(run);
     ASSERT_EQ(legal.operations().size(), 4u);
     const auto &operations = legal.operations();
     EXPECT_EQ(sizes(legal, "greeting", operations[0].last_state, operations[1].last_state),
@@ -517,11 +517,11 @@ TEST(Observed, ScriptsCommandByCommand)
         << "the file is there before its bytes are";
     EXPECT_EQ(legal.history().masks, (std::set<Mask>{{"stamp", "contents"}}))
         << "another time in each run";
-    const Window synced = legal.window(operations[2].last_seq + 1);
+    const OperationSpan synced = legal.span_at(operations[2].last_seq + 1);
     EXPECT_GE(durable_state(legal.history(), synced, {}), operations[1].last_state);
-    EXPECT_LT(durable_state(legal.history(), legal.window(operations[2].last_seq), {}),
+    EXPECT_LT(durable_state(legal.history(), legal.span_at(operations[2].last_seq), {}),
               operations[1].last_state);
-    const Tree &end = legal.history().tree_at(legal.window(UINT64_MAX).returned);
+    const Tree &end = legal.history().tree_at(legal.span_at(UINT64_MAX).returned);
     EXPECT_TRUE(end.find("a/b/greeting"));
     EXPECT_FALSE(end.find("greeting"));
 }
@@ -530,8 +530,8 @@ TEST(Observed, ScriptsCallByCall)
 {
     const JudgedRun run(kScript);
     std::string said;
-    const LegalStates legal =
-        legal_states_of(run, [&](const std::string &line) { said += line + "\n"; });
+    const LegalTrees legal =
+        legal_trees_of(run, [&](const std::string &line) { said += line + "\n"; });
     EXPECT_EQ(said.find("judged by whole commands"), std::string::npos) << said;
     const auto find = [&](const std::string &start) {
         for (const TracedOperation &operation : legal.operations())
@@ -546,10 +546,10 @@ TEST(Observed, ScriptsCallByCall)
     EXPECT_EQ(sizes(legal, "greeting", made.last_state, written.last_state),
               (std::vector<std::uint64_t>{0, 6}));
     // Within one command.
-    const Window between = legal.window(made.last_seq + 1);
+    const OperationSpan between = legal.span_at(made.last_seq + 1);
     EXPECT_EQ(between.returned, made.last_state);
     EXPECT_EQ(between.begun, made.last_state);
-    const Window renaming = legal.window(renamed.last_seq);
+    const OperationSpan renaming = legal.span_at(renamed.last_seq);
     EXPECT_EQ(renaming.begun, renamed.last_state);
     EXPECT_TRUE(legal.history().tree_at(renaming.returned).find("greeting"));
     EXPECT_FALSE(legal.history().tree_at(renaming.begun).find("greeting"));
@@ -558,10 +558,10 @@ TEST(Observed, ScriptsCallByCall)
 TEST(Observed, ProgramsByTheirSystemCalls)
 {
     const JudgedRun run(kProgram);
-    const LegalStates legal = legal_states_of(run);
+    const LegalTrees legal = legal_trees_of(run);
     std::vector<std::string> kinds;
     for (const TracedOperation &operation : legal.operations()) {
-        const State &state = legal.history().states[operation.last_state];
+        const TreeState &state = legal.history().states[operation.last_state];
         kinds.push_back(state.durable == agent::Durable::all                             ? "sync"
                         : legal.history().tree_at(operation.last_state).find("greeting") ? "there"
                                                                                          : "gone");

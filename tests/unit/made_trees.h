@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "replayer/oracle/semantic.h"
+#include "replayer/oracle/tree_verdict.h"
 
 namespace fencepost::oracle {
 
@@ -82,7 +82,7 @@ public:
     Past &then(Entries entries, Durable durable = Durable::nothing, std::uint64_t inode = 0)
     {
         history.trees.emplace_back(std::move(entries));
-        State state;
+        TreeState state;
         state.tree = history.trees.size() - 1;
         state.moment = history.states.empty() ? agent::Moment::start : agent::Moment::end;
         state.operation = static_cast<std::uint32_t>(history.states.size());
@@ -94,7 +94,7 @@ public:
     // The tree stays.
     Past &sync(Durable durable, std::uint64_t inode = 0)
     {
-        State state = history.states.back();
+        TreeState state = history.states.back();
         state.operation += 1;
         state.durable = durable;
         state.inode = inode;
@@ -102,10 +102,10 @@ public:
         return *this;
     }
 
-    TreeVerdict judge(const Entries &entries, Window window,
+    TreeVerdict judge(const Entries &entries, OperationSpan span,
                       const Promise &promise = run::kFsync) const
     {
-        return judge_tree(dump(entries), history, window, promise);
+        return judge_tree(dump(entries), history, span, promise);
     }
     TreeVerdict at_end(const Entries &entries, const Promise &promise = run::kFsync) const
     {

@@ -21,16 +21,16 @@ public:
     {
     }
 
-    Evidence evidence(const agent::TreeDump &tree, Window window, const Promise &promise) const
+    Evidence evidence(const agent::TreeDump &tree, OperationSpan span, const Promise &promise) const
     {
-        const TreeVerdict verdict = judge_tree(tree, legal_.history(), window, promise);
+        const TreeVerdict verdict = judge_tree(tree, legal_.history(), span, promise);
         EXPECT_FALSE(verdict.legal);
-        return tree_evidence("semantic", verdict, tree, legal_, window,
+        return tree_evidence("semantic", verdict, tree, legal_, span,
                              {promise, "a promise", "a test"});
     }
-    std::string title(const Entries &entries, Window window, const Promise &promise) const
+    std::string title(const Entries &entries, OperationSpan span, const Promise &promise) const
     {
-        return evidence(dump(entries), window, promise).title;
+        return evidence(dump(entries), span, promise).title;
     }
 
 private:
@@ -42,7 +42,7 @@ private:
         return list;
     }
 
-    LegalStates legal_;
+    LegalTrees legal_;
 };
 
 TEST(Titles, ARenameThatLosesOrKeepsBothNames)
@@ -119,7 +119,7 @@ TEST(Titles, WhatWasSynced)
     EXPECT_EQ(told.title(root(), {2, 2}, kFsync), "creat a: a is missing though it was synced");
 }
 
-TEST(TreeEvidence, ComparesWithEveryLegalState)
+TEST(TreeEvidence, ComparesWithEveryLegalTree)
 {
     Past past;
     past.then(root({file("foo", 12, "A")})).then(root({file("bar", 12, "A")}));

@@ -102,7 +102,7 @@ protected:
         past_.then(root({directory("d", 20)})).then(root({directory("d", 20), file("f", 12, "")}));
         past_.then(root({directory("d", 20), file("f", 12, "")}));
         for (const std::size_t i : {1, 2}) {
-            State &state = past_.history.states[i];
+            TreeState &state = past_.history.states[i];
             state.moment = agent::Moment::system_call;
             state.operation = 1;
             state.call_ordinal = static_cast<std::uint32_t>(i + 1); // the first goes to the pipe
@@ -128,17 +128,17 @@ protected:
 
 TEST_F(ScriptCalls, AreOperations)
 {
-    const LegalStates legal(past_.history, traced_calls(read(trace_), past_.history, true));
-    const auto window = [&](std::uint64_t seq) {
-        const Window found = legal.window(seq);
+    const LegalTrees legal(past_.history, traced_calls(read(trace_), past_.history, true));
+    const auto span = [&](std::uint64_t seq) {
+        const OperationSpan found = legal.span_at(seq);
         return std::pair(found.returned, found.begun);
     };
-    EXPECT_EQ(window(7), std::pair(0ul, 0ul));
-    EXPECT_EQ(window(8), std::pair(0ul, 1ul)) << "mkdir is in progress, open has not begun";
-    EXPECT_EQ(window(9), std::pair(1ul, 1ul)) << "mkdir has returned, its command has not ended";
-    EXPECT_EQ(window(10), std::pair(1ul, 2ul));
-    EXPECT_EQ(window(11), std::pair(2ul, 2ul));
-    EXPECT_EQ(window(12), std::pair(3ul, 3ul));
+    EXPECT_EQ(span(7), std::pair(0ul, 0ul));
+    EXPECT_EQ(span(8), std::pair(0ul, 1ul)) << "mkdir is in progress, open has not begun";
+    EXPECT_EQ(span(9), std::pair(1ul, 1ul)) << "mkdir has returned, its command has not ended";
+    EXPECT_EQ(span(10), std::pair(1ul, 2ul));
+    EXPECT_EQ(span(11), std::pair(2ul, 2ul));
+    EXPECT_EQ(span(12), std::pair(3ul, 3ul));
     EXPECT_EQ(legal.operation_of(1), "mkdir d (in: mkdir d; touch f)");
     EXPECT_EQ(legal.operation_of(2), "openat f (in: mkdir d; touch f)");
 }
@@ -146,10 +146,10 @@ TEST_F(ScriptCalls, AreOperations)
 TEST_F(ScriptCalls, ThatDifferFromThoseObservedAreRefused)
 {
     past_.history.states[1].call = SYS_rmdir;
-    EXPECT_THROW(traced_calls(read(trace_), past_.history, true), NoLegalStates);
+    EXPECT_THROW(traced_calls(read(trace_), past_.history, true), NoLegalTrees);
     past_.history.states[1].call = SYS_mkdir;
     past_.history.states[2].call_ordinal = 9;
-    EXPECT_THROW(traced_calls(read(trace_), past_.history, true), NoLegalStates);
+    EXPECT_THROW(traced_calls(read(trace_), past_.history, true), NoLegalTrees);
 }
 
 } // namespace

@@ -34,12 +34,12 @@ Block block_of(const std::string &bytes)
     return block;
 }
 
-std::string verdict(const Past &past, const TreeEntry &found, const Block &bytes, Window window,
-                    const Promise &promise)
+std::string verdict(const Past &past, const TreeEntry &found, const Block &bytes,
+                    OperationSpan span, const Promise &promise)
 {
     agent::TreeDump tree = dump(root({found}));
     tree.blocks.push_back({static_cast<std::uint64_t>('?'), bytes});
-    return kind(judge_tree(tree, past.history, window, promise));
+    return kind(judge_tree(tree, past.history, span, promise));
 }
 
 // One file of 100 letters, which is written over in part: [20, 60) becomes B.
@@ -52,14 +52,14 @@ protected:
             block_of(std::string(20, 'A') + std::string(40, 'B') + std::string(40, 'A'));
         past_.then(root({partial(100, 'o')})).then(root({partial(100, 'n')}));
     }
-    std::string found(const std::string &bytes, Window window, const Promise &promise)
+    std::string found(const std::string &bytes, OperationSpan span, const Promise &promise)
     {
-        return verdict(past_, partial(bytes.size(), '?'), block_of(bytes), window, promise);
+        return verdict(past_, partial(bytes.size(), '?'), block_of(bytes), span, promise);
     }
 
     Past past_;
-    const Window writing_ = {1, 2};
-    const Window written_ = {2, 2};
+    const OperationSpan writing_ = {1, 2};
+    const OperationSpan written_ = {2, 2};
     const std::string torn_ = std::string(20, 'A') + std::string(17, 'B') + std::string(63, 'A');
 };
 
@@ -113,13 +113,13 @@ protected:
         past_.history.blocks['n'] = block_of(std::string(100, 'A') + std::string(100, 'B'));
         past_.then(root({partial(100, 'o')})).then(root({partial(200, 'n')}));
     }
-    std::string found(const std::string &bytes, Window window, const Promise &promise)
+    std::string found(const std::string &bytes, OperationSpan span, const Promise &promise)
     {
-        return verdict(past_, partial(bytes.size(), '?'), block_of(bytes), window, promise);
+        return verdict(past_, partial(bytes.size(), '?'), block_of(bytes), span, promise);
     }
 
     Past past_;
-    const Window appending_ = {1, 2};
+    const OperationSpan appending_ = {1, 2};
     const std::string zeros_ = std::string(100, 'A') + std::string(100, '\0');
     const std::string half_ = std::string(100, 'A') + std::string(50, 'B') + std::string(50, '\0');
 };
@@ -174,8 +174,8 @@ TEST(SyncPromise, BytesThatATruncationTakesAwayAreOldOrZero)
     past.history.blocks['n'] = block_of(std::string(40, 'A'));
     past.then(root({partial(100, 'o')})).then(root({partial(40, 'n')}));
     const std::string cleared = std::string(40, 'A') + std::string(60, '\0');
-    const auto found = [&](const std::string &bytes, Window window, const Promise &promise) {
-        return verdict(past, partial(bytes.size(), '?'), block_of(bytes), window, promise);
+    const auto found = [&](const std::string &bytes, OperationSpan span, const Promise &promise) {
+        return verdict(past, partial(bytes.size(), '?'), block_of(bytes), span, promise);
     };
     EXPECT_EQ(found(cleared, {1, 2}, kSync), "legal");
     EXPECT_EQ(found(cleared, {1, 2}, kStrict), "size a");
@@ -187,7 +187,7 @@ TEST(SyncPromise, OtherOperationsAreWholeOrNotThere)
 {
     Past past;
     past.then(root({file("a", 12, "A")})).then(root({file("b", 12, "A")}));
-    const Window renaming = {1, 2};
+    const OperationSpan renaming = {1, 2};
     EXPECT_EQ(kind(past.judge(root({file("a", 12, "A")}), renaming, kSync)), "legal");
     EXPECT_EQ(kind(past.judge(root({file("b", 12, "A")}), renaming, kSync)), "legal");
     EXPECT_EQ(kind(past.judge(root(), renaming, kSync)), "missing b");

@@ -36,7 +36,7 @@ TEST(StrictPromise, TheOperationInProgressHappenedOrNot)
 {
     Past past;
     past.then(root({file("a", 12, "A")})).then(root({file("b", 12, "A")}));
-    const Window renaming = {1, 2};
+    const OperationSpan renaming = {1, 2};
     EXPECT_EQ(kind(past.judge(root({file("a", 12, "A")}), renaming, kStrict)), "legal");
     EXPECT_EQ(kind(past.judge(root({file("b", 12, "A")}), renaming, kStrict)), "legal");
     EXPECT_EQ(kind(past.judge(root({file("a", 12, "A"), file("b", 12, "A")}), renaming, kStrict)),
@@ -228,7 +228,7 @@ TEST(FsyncPromise, ATornBlockIsJudgedByteByByte)
     past.then(root({file("a", 12, "A")})).sync(Durable::all).then(root({file("a", 12, "B")}));
     agent::TreeDump torn = dump(root({file("a", 12, "?")}));
     torn.blocks.push_back({'?', std::string(100, 'B') + std::string(agent::kTreeBlock - 100, 'A')});
-    const Window end = {3, 3};
+    const OperationSpan end = {3, 3};
     EXPECT_EQ(kind(judge_tree(torn, past.history, end, kFsync)), "legal");
     torn.blocks[0].bytes[50] = 'x';
     EXPECT_EQ(kind(judge_tree(torn, past.history, end, kFsync)), "garbage a");

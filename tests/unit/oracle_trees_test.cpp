@@ -116,7 +116,7 @@ TEST(Histories, AreWholeOrThereIsNone)
     const auto why = [&] {
         try {
             make_history(seen);
-        } catch (const NoLegalStates &none) {
+        } catch (const NoLegalTrees &none) {
             return std::string(none.what());
         }
         return std::string("a history");
@@ -132,21 +132,21 @@ TEST(Histories, AreWholeOrThereIsNone)
                      "more than 24 MiB");
 }
 
-TEST(Windows, ComeFromTheOperationsOfTheTrace)
+TEST(Spans, ComeFromTheOperationsOfTheTrace)
 {
     Past past;
     past.then(root({file("a", 12, "A")})).then(root());
-    const LegalStates legal(past.history, {{10, 20, 1, "open a"}, {30, 40, 2, "unlink a"}});
-    const auto window = [&](std::uint64_t seq) {
-        const Window found = legal.window(seq);
+    const LegalTrees legal(past.history, {{10, 20, 1, "open a"}, {30, 40, 2, "unlink a"}});
+    const auto span = [&](std::uint64_t seq) {
+        const OperationSpan found = legal.span_at(seq);
         return std::pair(found.returned, found.begun);
     };
-    EXPECT_EQ(window(10), std::pair(0ul, 0ul)) << "its begin did not happen";
-    EXPECT_EQ(window(11), std::pair(0ul, 1ul));
-    EXPECT_EQ(window(20), std::pair(0ul, 1ul)) << "its end did not happen";
-    EXPECT_EQ(window(21), std::pair(1ul, 1ul));
-    EXPECT_EQ(window(35), std::pair(1ul, 2ul));
-    EXPECT_EQ(window(99), std::pair(2ul, 2ul));
+    EXPECT_EQ(span(10), std::pair(0ul, 0ul)) << "its begin did not happen";
+    EXPECT_EQ(span(11), std::pair(0ul, 1ul));
+    EXPECT_EQ(span(20), std::pair(0ul, 1ul)) << "its end did not happen";
+    EXPECT_EQ(span(21), std::pair(1ul, 1ul));
+    EXPECT_EQ(span(35), std::pair(1ul, 2ul));
+    EXPECT_EQ(span(99), std::pair(2ul, 2ul));
     EXPECT_EQ(legal.operation_of(0), "");
     EXPECT_EQ(legal.operation_of(2), "unlink a");
 }

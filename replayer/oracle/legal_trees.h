@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "replayer/oracle/history.h"
-#include "replayer/oracle/semantic.h"
+#include "replayer/oracle/tree_verdict.h"
 #include "replayer/run/inputs.h"
 #include "replayer/run/observations.h"
 #include "trace/reader.h"
@@ -24,9 +24,9 @@ struct TracedOperation {
     std::string text;
 };
 
-class LegalStates {
+class LegalTrees {
 public:
-    LegalStates(History history, std::vector<TracedOperation> operations)
+    LegalTrees(History history, std::vector<TracedOperation> operations)
         : history_(std::move(history)), operations_(std::move(operations))
     {
     }
@@ -34,7 +34,7 @@ public:
     const History &history() const { return history_; }
     const std::vector<TracedOperation> &operations() const { return operations_; }
     // `crash_seq`: the first event that did not happen.
-    Window window(std::uint64_t crash_seq) const;
+    OperationSpan span_at(std::uint64_t crash_seq) const;
     // The latest state, up to this one, that a sync has reached; 0: none.
     std::size_t last_sync(std::size_t state) const;
     // The operation in which a state was reached, in the workload's words; empty: none.
@@ -45,12 +45,12 @@ private:
     std::vector<TracedOperation> operations_; // in order of first_seq
 };
 
-// Why the run has no legal states, whatever is observed; empty: it may have some.
-std::string why_no_legal_states(const trace::TraceReader &reader, const run::Inputs &inputs);
+// Why the run has no legal trees, whatever is observed; empty: it may have some.
+std::string why_no_legal_trees(const trace::TraceReader &reader, const run::Inputs &inputs);
 
-// Throws NoLegalStates for a workload that cannot be judged by its trees.
-LegalStates find_legal_states(const trace::TraceReader &reader, const run::Inputs &inputs,
-                              const run::Observations &observations,
-                              const std::function<void(const std::string &line)> &progress);
+// Throws NoLegalTrees for a workload that cannot be judged by its trees.
+LegalTrees find_legal_trees(const trace::TraceReader &reader, const run::Inputs &inputs,
+                            const run::Observations &observations,
+                            const std::function<void(const std::string &line)> &progress);
 
 } // namespace fencepost::oracle

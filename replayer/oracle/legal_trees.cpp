@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// See legal_states.h.
-#include "replayer/oracle/legal_states.h"
+// See legal_trees.h.
+#include "replayer/oracle/legal_trees.h"
 
 #include <algorithm>
 #include <map>
@@ -32,7 +32,7 @@ std::vector<TracedOperation> marked_operations(const trace::TraceReader &reader,
         if (row.kind == trace::MarkerKind::op_begin) {
             const auto state = last_state.find(row.marker.number);
             if (state == last_state.end())
-                throw NoLegalStates(fmt::format(
+                throw NoLegalTrees(fmt::format(
                     "operation {} ('{}') of the recording did not happen when the workload "
                     "was observed",
                     row.marker.number, row.marker.text));
@@ -58,7 +58,7 @@ script_operations(const trace::TraceReader &reader, const History &history, bool
     if (has_calls) {
         try {
             return traced_calls(reader, history, true);
-        } catch (const NoLegalStates &none) {
+        } catch (const NoLegalTrees &none) {
             why = none.what();
         }
     }
@@ -69,27 +69,27 @@ script_operations(const trace::TraceReader &reader, const History &history, bool
 
 } // namespace
 
-Window LegalStates::window(std::uint64_t crash_seq) const
+OperationSpan LegalTrees::span_at(std::uint64_t crash_seq) const
 {
-    Window window;
+    OperationSpan span;
     for (const TracedOperation &operation : operations_) {
         if (operation.last_seq < crash_seq)
-            window.returned = std::max(window.returned, operation.last_state);
+            span.returned = std::max(span.returned, operation.last_state);
         if (operation.first_seq < crash_seq)
-            window.begun = std::max(window.begun, operation.last_state);
+            span.begun = std::max(span.begun, operation.last_state);
     }
-    window.begun = std::max(window.begun, window.returned);
-    return window;
+    span.begun = std::max(span.begun, span.returned);
+    return span;
 }
 
-std::size_t LegalStates::last_sync(std::size_t state) const
+std::size_t LegalTrees::last_sync(std::size_t state) const
 {
     while (state > 0 && history_.states[state].durable == agent::Durable::nothing)
         --state;
     return state;
 }
 
-std::string LegalStates::operation_of(std::size_t state) const
+std::string LegalTrees::operation_of(std::size_t state) const
 {
     for (const TracedOperation &operation : operations_)
         if (operation.last_state >= state && state > 0)
@@ -97,7 +97,7 @@ std::string LegalStates::operation_of(std::size_t state) const
     return {};
 }
 
-std::string why_no_legal_states(const trace::TraceReader &reader, const run::Inputs &inputs)
+std::string why_no_legal_trees(const trace::TraceReader &reader, const run::Inputs &inputs)
 {
     if (!inputs.mount)
         return "the workload has no file system";
@@ -113,21 +113,21 @@ std::string why_no_legal_states(const trace::TraceReader &reader, const run::Inp
     return {};
 }
 
-LegalStates find_legal_states(const trace::TraceReader &reader, const run::Inputs &inputs,
-                              const run::Observations &observations,
-                              const std::function<void(const std::string &line)> &progress)
+LegalTrees find_legal_trees(const trace::TraceReader &reader, const run::Inputs &inputs,
+                            const run::Observations &observations,
+                            const std::function<void(const std::string &line)> &progress)
 {
     History history = make_history(observations.first);
     const History again = make_history(observations.second);
     if (const std::string why = mask_differences(history, again); !why.empty())
-        throw NoLegalStates(why);
+        throw NoLegalTrees(why);
     const agent::JobStep &workload = run::workload_of(inputs);
     std::vector<TracedOperation> operations =
         workload.kind == agent::StepKind::ops ? marked_operations(reader, history)
         : !workload.operations.empty()
             ? script_operations(reader, history, workload.system_calls, progress)
             : traced_calls(reader, history, false);
-    return LegalStates(std::move(history), std::move(operations));
+    return LegalTrees(std::move(history), std::move(operations));
 }
 
 } // namespace fencepost::oracle

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// See semantic.h.
-#include "replayer/oracle/semantic.h"
+// See tree_verdict.h.
+#include "replayer/oracle/tree_verdict.h"
 
 #include <algorithm>
 
@@ -41,14 +41,14 @@ bool data_changed(const History &history, std::size_t state, std::uint64_t inode
 }
 
 // Of states in a row with the same tree one is enough, and of many a few.
-void keep_few(std::vector<StateDifference> &against, const History &history, std::size_t nearest)
+void keep_few(std::vector<TreeDifference> &against, const History &history, std::size_t nearest)
 {
     std::reverse(against.begin(), against.end());
-    const auto tree_of = [&](const StateDifference &each) {
+    const auto tree_of = [&](const TreeDifference &each) {
         return history.states[each.state].tree;
     };
-    std::vector<StateDifference> kept;
-    for (StateDifference &each : against)
+    std::vector<TreeDifference> kept;
+    for (TreeDifference &each : against)
         if (kept.empty() || tree_of(kept.back()) != tree_of(each) || each.state == nearest)
             kept.push_back(std::move(each));
     while (kept.size() > kStateLimit) {
@@ -68,13 +68,13 @@ void cut(std::vector<TreeProblem> &problems)
 
 } // namespace
 
-std::size_t durable_state(const History &history, const Window &window, const Promise &promise)
+std::size_t durable_state(const History &history, const OperationSpan &span, const Promise &promise)
 {
     if (promise.durable == run::Durability::on_return)
-        return window.returned;
+        return span.returned;
     std::size_t durable = 0;
-    for (std::size_t i = 0; i <= window.returned; ++i) {
-        const State &state = history.states[i];
+    for (std::size_t i = 0; i <= span.returned; ++i) {
+        const TreeState &state = history.states[i];
         switch (state.durable) {
         case Durable::nothing:
             break;
@@ -97,20 +97,20 @@ std::size_t durable_state(const History &history, const Window &window, const Pr
     return durable;
 }
 
-TreeVerdict judge_tree(const agent::TreeDump &dump, const History &history, const Window &window,
-                       const Promise &promise)
+TreeVerdict judge_tree(const agent::TreeDump &dump, const History &history,
+                       const OperationSpan &span, const Promise &promise)
 {
-    CHECK(window.returned <= window.begun && window.begun < history.states.size(),
-          "a window into a workload's states");
+    CHECK(span.returned <= span.begun && span.begun < history.states.size(),
+          "a span of a workload's states");
     TreeVerdict verdict;
     const Tree tree(dump.entries);
-    verdict.first_state = durable_state(history, window, promise);
-    verdict.last_state = window.begun;
+    verdict.first_state = durable_state(history, span, promise);
+    verdict.last_state = span.begun;
     bool first = true;
     // From the last: of states that explain a tree equally badly the latest is most likely what was
     // meant.
-    for (std::size_t i = window.begun + 1; i-- > verdict.first_state;) {
-        TreeComparison comparison({dump, tree, history, window, promise, verdict.first_state, i});
+    for (std::size_t i = span.begun + 1; i-- > verdict.first_state;) {
+        TreeComparison comparison({dump, tree, history, span, promise, verdict.first_state, i});
         std::vector<TreeProblem> problems = comparison.run();
         if (problems.empty()) {
             verdict.undecided = comparison.undecided() || dump.truncated;

@@ -14,8 +14,8 @@ namespace fencepost::oracle {
 
 using run::Promise;
 
-// As indices into History::states.
-struct Window {
+// How far the workload had come at a crash, as indices into History::states.
+struct OperationSpan {
     std::size_t returned = 0; // the last state of the last operation that returned before the crash
     std::size_t begun = 0;    // the last state of the last operation that began before it
 };
@@ -30,7 +30,7 @@ struct TreeProblem {
 };
 
 // What a tree lacks to be that of one state.
-struct StateDifference {
+struct TreeDifference {
     std::size_t state = 0;
     std::vector<TreeProblem> problems;
 };
@@ -43,13 +43,14 @@ struct TreeVerdict {
     std::size_t nearest = 0;     // the one with the fewest problems
     std::vector<TreeProblem> problems;
     // Of an illegal tree, in order of states; of many states the first, the last and the nearest.
-    std::vector<StateDifference> against;
+    std::vector<TreeDifference> against;
 };
 
-TreeVerdict judge_tree(const agent::TreeDump &tree, const History &history, const Window &window,
-                       const Promise &promise);
+TreeVerdict judge_tree(const agent::TreeDump &tree, const History &history,
+                       const OperationSpan &span, const Promise &promise);
 
 // The earliest state that the tree may be that of.
-std::size_t durable_state(const History &history, const Window &window, const Promise &promise);
+std::size_t durable_state(const History &history, const OperationSpan &span,
+                          const Promise &promise);
 
 } // namespace fencepost::oracle
