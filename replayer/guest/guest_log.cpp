@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "replayer/guest/log_patterns.h"
 
 namespace fencepost::guest {
 
@@ -17,7 +18,6 @@ namespace {
 constexpr std::size_t kHeadLimit = 256 << 10;
 constexpr std::size_t kTailLimit = 1 << 20;
 constexpr std::size_t kLineLimit = 4096; // of what is watched
-constexpr std::string_view kPanic = "Kernel panic - not syncing";
 
 } // namespace
 

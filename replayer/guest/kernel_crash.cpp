@@ -3,29 +3,14 @@
 #include "replayer/guest/kernel_crash.h"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <charconv>
+
+#include "replayer/guest/log_patterns.h"
 
 namespace fencepost::guest {
 
 namespace {
-
-constexpr std::array<std::string_view, 13> kCrashWords = {
-    "Kernel panic - not syncing",
-    "kernel BUG at",
-    "BUG: ",
-    "Oops: ",
-    "general protection fault",
-    "divide error:",
-    "invalid opcode:",
-    "stack segment:",
-    "PANIC: double fault",
-    "hard LOCKUP",
-    "Unable to handle kernel",
-    "soft lockup",
-    "XFS: Assertion failed",
-};
 
 constexpr std::size_t kMostFrames = 64;
 
@@ -154,21 +139,19 @@ LogRecord parse_record(std::string_view line)
     return record;
 }
 
-bool tells_crash(std::string_view text)
+LogRecord take_record(std::string_view &log)
 {
-    return std::any_of(kCrashWords.begin(), kCrashWords.end(), [&](std::string_view words) {
-        return text.find(words) != std::string_view::npos;
-    });
+    return parse_record(take_line(log));
 }
 
 std::optional<KernelCrash> find_kernel_crash(std::string_view log)
 {
     while (!log.empty()) {
-        const std::string_view first = parse_record(take_line(log)).text;
+        const std::string_view first = take_record(log).text;
         if (!tells_crash(first))
             continue;
         CrashReader reader;
-        while (!log.empty() && reader.take(trimmed(parse_record(take_line(log)).text))) {
+        while (!log.empty() && reader.take(trimmed(take_record(log).text))) {
         }
         return reader.take_crash(first);
     }
@@ -195,7 +178,7 @@ std::uint64_t last_sequence(std::string_view log)
 {
     std::uint64_t last = 0;
     while (!log.empty())
-        last = std::max(last, parse_record(take_line(log)).sequence.value_or(0));
+        last = std::max(last, take_record(log).sequence.value_or(0));
     return last;
 }
 
@@ -203,7 +186,7 @@ std::string last_kernel_words(std::string_view log)
 {
     std::string last;
     while (!log.empty()) {
-        const LogRecord record = parse_record(take_line(log));
+        const LogRecord record = take_record(log);
         if (record.priority && *record.priority < 8 && !trimmed(record.text).empty())
             last = std::string(record.text);
     }

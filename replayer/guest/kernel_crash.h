@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A kernel that crashed, as its log or its console tells it: the only place that knows the words.
+// Records of a kernel's log or console, and the crash that they tell.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,8 @@ struct LogRecord {
 };
 
 LogRecord parse_record(std::string_view line);
+// The first line, which is taken off the log.
+LogRecord take_record(std::string_view &log);
 
 struct KernelCrash {
     std::string line;               // that told it first, as it was logged
@@ -30,8 +32,6 @@ struct KernelCrash {
     bool complete = false;          // the kernel said that this was all
 };
 
-// Of a line's text: oops, BUG, panic, lockup.
-bool tells_crash(std::string_view text);
 // The first one; nothing: there was none.
 std::optional<KernelCrash> find_kernel_crash(std::string_view log);
 

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/interrupt.h"
+#include "replayer/guest/log_patterns.h"
 
 namespace fencepost::guest {
 
@@ -131,7 +132,7 @@ RecordingStop RecordingGuest::wait_for_stop(std::size_t stops_before, Deadline d
         if (waited[1].revents) {
             // Before the end is looked up, as it is in what QEMU said last.
             const auto end = machine_->poll_end();
-            if (console().find("Kernel panic - not syncing") != std::string::npos)
+            if (console().find(kPanic) != std::string::npos)
                 return RecordingStop::panicked;
             return end == MachineEnd::powered_off ? RecordingStop::powered_off
                    : end == MachineEnd::reset     ? RecordingStop::rebooted
@@ -139,7 +140,7 @@ RecordingStop RecordingGuest::wait_for_stop(std::size_t stops_before, Deadline d
         }
         if (machine_->stop_count() > stops_before) {
             // A kernel with a driver for the port stops the machine when it panics.
-            const bool panicked = console().find("Kernel panic - not syncing") != std::string::npos;
+            const bool panicked = console().find(kPanic) != std::string::npos;
             return panicked ? RecordingStop::panicked : RecordingStop::by_itself;
         }
         if (tick)

@@ -188,7 +188,7 @@ Judgement ImageJudge::judge(const Subject &subject)
     judgement.kernel_log = reply->kernel_log;
     // A mount that failed may leave something behind that no unmount takes away.
     judgement.guest_spent = reply->still_mounted || failed_step(*reply, JudgeStep::mount) ||
-                            left_records_out(reply->kernel_log);
+                            guest::left_records_out(reply->kernel_log);
     judge_mount(*reply, judgement);
     judge_log(subject, judgement);
     // A log with a gap that looks quiet is no log.
@@ -423,7 +423,7 @@ void ImageJudge::remove_everything(const Subject &subject, Judgement &judgement)
     judgement.kernel_log += reply->kernel_log;
     judgement.guest_spent = judgement.guest_spent || reply->still_mounted ||
                             failed_step(*reply, JudgeStep::mount) ||
-                            left_records_out(reply->kernel_log);
+                            guest::left_records_out(reply->kernel_log);
     judge_mount(*reply, judgement);
     judge_log(subject, judgement);
     judge_usable(subject, *reply, judgement);

@@ -2,8 +2,9 @@
 // See log_context.h.
 #include "replayer/oracle/log_context.h"
 
-#include <algorithm>
 #include <cctype>
+
+#include "replayer/guest/kernel_crash.h"
 
 namespace fencepost::oracle {
 
@@ -11,25 +12,6 @@ namespace {
 
 constexpr std::size_t kBefore = 2;
 constexpr std::size_t kAfter = 5;
-
-// Without "priority,sequence,microseconds,flags;".
-std::string_view text_of(std::string_view line)
-{
-    const std::size_t semicolon = line.find(';');
-    const bool record =
-        semicolon != std::string_view::npos &&
-        std::isdigit(static_cast<unsigned char>(line.front())) &&
-        std::count(line.begin(), line.begin() + static_cast<std::ptrdiff_t>(semicolon), ',') >= 3;
-    return record ? line.substr(semicolon + 1) : line;
-}
-
-std::string_view take_line(std::string_view &log)
-{
-    const std::size_t newline = std::min(log.find('\n'), log.size());
-    const std::string_view line = log.substr(0, newline);
-    log.remove_prefix(std::min(newline + 1, log.size()));
-    return text_of(line);
-}
 
 std::string_view trimmed(std::string_view text)
 {
@@ -42,7 +24,7 @@ std::string_view trimmed(std::string_view text)
 
 std::string with_next_line(std::string_view text, std::string_view rest)
 {
-    const std::string_view next = trimmed(take_line(rest));
+    const std::string_view next = trimmed(guest::take_record(rest).text);
     if (!trimmed(text).ends_with(':') || next.empty())
         return std::string(text);
     return std::string(trimmed(text)) + " " + std::string(next);
@@ -53,7 +35,7 @@ std::vector<std::string> neighbours_of(std::string_view log, std::string_view te
     std::vector<std::string> lines;
     std::size_t found = SIZE_MAX;
     while (!log.empty() && (found == SIZE_MAX || lines.size() <= found + kAfter)) {
-        const std::string_view line = take_line(log);
+        const std::string_view line = guest::take_record(log).text;
         if (found == SIZE_MAX && with_next_line(line, log) == text)
             found = lines.size();
         lines.emplace_back(line);

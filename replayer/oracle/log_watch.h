@@ -10,14 +10,11 @@
 #include <vector>
 
 #include "replayer/guest/kernel_crash.h"
+#include "replayer/guest/log_patterns.h"
 
 namespace fencepost::oracle {
 
-enum class Alarm {
-    error,   // the kernel's own word for it; mostly a file system, its journal or its device
-    warning, // WARN_ON, lockdep, a stuck task
-    crash,   // oops, BUG, panic
-};
+using guest::Alarm;
 
 struct LogAlarm {
     Alarm alarm = Alarm::warning;
@@ -35,9 +32,6 @@ std::vector<LogAlarm> find_alarms(std::string_view log);
 // The gravest of those that are not masked, the first of them; nothing: the log is quiet. A crash
 // cannot be masked.
 std::optional<LogAlarm> find_alarm(std::string_view log, const MaskedLines &masked = {});
-
-// Records were left out by the kernel because there were too many like them.
-bool left_records_out(std::string_view log);
 
 using guest::without_numbers;
 

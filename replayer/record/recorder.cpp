@@ -9,6 +9,7 @@
 #include <spdlog/spdlog.h>
 
 #include "base/places.h"
+#include "replayer/guest/log_patterns.h"
 #include "replayer/guest/pm_file.h"
 #include "replayer/guest/qemu_command.h"
 #include "replayer/guest/scratch.h"
@@ -224,7 +225,7 @@ void Session::judge(RecordingStop stop, RecordResult &result)
         judge_report(result);
         return;
     case RecordingStop::panicked: {
-        const std::size_t at = result.console.find("Kernel panic");
+        const std::size_t at = result.console.find(guest::kPanic);
         ended(WorkloadEnd::panicked,
               result.console.substr(at, result.console.find_first_of("\r\n", at) - at));
         return;

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "replayer/guest/log_patterns.h"
+
 namespace fencepost::guest {
 namespace {
 

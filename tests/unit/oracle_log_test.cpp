@@ -127,8 +127,8 @@ TEST(LogWatch, WhatIsMaskedIsLeftOutAndNothingElse)
 
 TEST(LogWatch, SuppressedRecordsAreNoticed)
 {
-    EXPECT_TRUE(left_records_out("4,1,1,-;fs_error: 12 callbacks suppressed\n"));
-    EXPECT_FALSE(left_records_out("6,1,1,-;fs: mounted\n"));
+    EXPECT_TRUE(guest::left_records_out("4,1,1,-;fs_error: 12 callbacks suppressed\n"));
+    EXPECT_FALSE(guest::left_records_out("6,1,1,-;fs: mounted\n"));
 }
 
 // Each oracle's objection to a healthy image, and what of it is left out in others.

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// See log_patterns.h.
+#include "replayer/guest/log_patterns.h"
+
+#include <algorithm>
+#include <array>
+
+namespace fencepost::guest {
+
+namespace {
+
+struct LogPattern {
+    std::string_view text; // anywhere in the line
+    Alarm alarm;
+    std::string_view also = {}; // and this too
+};
+
+// The first that matches counts.
+constexpr std::array kPatterns = {
+    LogPattern{kPanic, Alarm::crash},
+    LogPattern{"kernel BUG at", Alarm::crash},
+    LogPattern{"BUG: ", Alarm::crash},
+    LogPattern{"Oops: ", Alarm::crash},
+    LogPattern{"general protection fault", Alarm::crash},
+    LogPattern{"divide error:", Alarm::crash},
+    LogPattern{"invalid opcode:", Alarm::crash},
+    LogPattern{"stack segment:", Alarm::crash},
+    LogPattern{"PANIC: double fault", Alarm::crash},
+    LogPattern{"hard LOCKUP", Alarm::crash},
+    LogPattern{"Unable to handle kernel", Alarm::crash},
+    LogPattern{"soft lockup", Alarm::crash},
+    LogPattern{"XFS: Assertion failed", Alarm::crash},
+    LogPattern{"UBSAN: ", Alarm::warning},
+    LogPattern{"WARNING: ", Alarm::warning},
+    LogPattern{"INFO: task ", Alarm::warning, "blocked for more than"},
+    LogPattern{"INFO: rcu", Alarm::warning, "stall"},
+    LogPattern{"possible circular locking dependency", Alarm::warning},
+    LogPattern{"possible recursive locking", Alarm::warning},
+    LogPattern{"inconsistent lock state", Alarm::warning},
+    LogPattern{"suspicious RCU usage", Alarm::warning},
+    LogPattern{"bad unlock balance", Alarm::warning},
+    LogPattern{"INFO: trying to register non-static key", Alarm::warning},
+    // It keeps the super block, and may crash when the inodes go.
+    LogPattern{"VFS: Busy inodes after unmount", Alarm::warning},
+    LogPattern{"EXT2-fs", Alarm::error, "error"},
+    LogPattern{"EXT4-fs", Alarm::error, "error"},
+    LogPattern{"EXT4-fs warning", Alarm::error},
+    LogPattern{"EXT4-fs (", Alarm::error, "failed"},
+    LogPattern{"EXT4-fs (", Alarm::error, "not cleared"},
+    LogPattern{"EXT4-fs (", Alarm::error, "corrupt"},
+    LogPattern{"JBD2: ", Alarm::error, "rror"},
+    LogPattern{"JBD2: ", Alarm::error, "fail"},
+    LogPattern{"JBD2: Spotted dirty metadata buffer", Alarm::error},
+    LogPattern{"Aborting journal on device", Alarm::error},
+    LogPattern{"XFS (", Alarm::error, "orrupt"},
+    LogPattern{"XFS (", Alarm::error, "Internal error"},
+    LogPattern{"XFS (", Alarm::error, "rror "},
+    LogPattern{"XFS (", Alarm::error, "hutting down"},
+    LogPattern{"XFS (", Alarm::error, "ailed"},
+    LogPattern{"XFS (", Alarm::error, "Access to block zero"},
+    LogPattern{"BTRFS", Alarm::error, "error"},
+    LogPattern{" error: ", Alarm::error}, // "nova error: ", and so others of its kind
+    LogPattern{"Buffer I/O error", Alarm::error},
+    LogPattern{"I/O error, dev ", Alarm::error},
+    LogPattern{"Memory failure:", Alarm::error},
+    LogPattern{"hardware memory error", Alarm::error},
+};
+
+// "errors=remount-ro" is no error.
+bool has(std::string_view text, std::string_view word)
+{
+    for (std::size_t at = text.find(word); at != std::string_view::npos;
+         at = text.find(word, at + 1))
+        if (!text.substr(at + word.size()).starts_with("s="))
+            return true;
+    return false;
+}
+
+bool matches(const LogPattern &pattern, std::string_view text)
+{
+    return has(text, pattern.text) && has(text, pattern.also);
+}
+
+} // namespace
+
+std::optional<Alarm> alarm_of(std::string_view text)
+{
+    for (const LogPattern &pattern : kPatterns)
+        if (matches(pattern, text))
+            return pattern.alarm;
+    return std::nullopt;
+}
+
+bool tells_crash(std::string_view text)
+{
+    return std::any_of(kPatterns.begin(), kPatterns.end(), [&](const LogPattern &pattern) {
+        return pattern.alarm == Alarm::crash && matches(pattern, text);
+    });
+}
+
+bool left_records_out(std::string_view log)
+{
+    return log.find(" callbacks suppressed") != std::string_view::npos;
+}
+
+} // namespace fencepost::guest
