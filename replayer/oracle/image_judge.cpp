@@ -39,6 +39,20 @@ const agent::StepResult *failed_step(const JudgeReply &reply, JudgeStep step)
     return nullptr;
 }
 
+// Adds the time until its end to a sum, also where that is an exception.
+class TimeSpent {
+public:
+    explicit TimeSpent(double &seconds) : seconds_(seconds) {}
+    ~TimeSpent() { seconds_ += watch_.seconds(); }
+
+    TimeSpent(const TimeSpent &) = delete;
+    TimeSpent &operator=(const TimeSpent &) = delete;
+
+private:
+    const Stopwatch watch_;
+    double &seconds_;
+};
+
 class ImageJudge : public Judge {
 public:
     explicit ImageJudge(const JudgeSettings &settings);
@@ -53,9 +67,9 @@ public:
     {
         healthy_space_ = space_range(healthy);
     }
-    Judgement judge(const Subject &subject) override;
 
 private:
+    void examine(const Subject &subject, Judgement &judgement) override;
     void ask_programs(Phase phase, const Subject &subject, Judgement &judgement) const;
     void tell_progress(const Subject &subject, JudgeRequest &request) const;
     std::optional<JudgeReply> ask_guest(const JudgeRequest &request, const Subject &subject,
@@ -165,30 +179,17 @@ bool ImageJudge::one_tree_after_return() const
     });
 }
 
-Judgement ImageJudge::judge(const Subject &subject)
+void ImageJudge::examine(const Subject &subject, Judgement &judgement)
 {
-    Judgement judgement;
     ask_programs(Phase::before, subject, judgement);
     const auto waited =
         choice_.program ? subject.guest.waited_for_cpu() : std::chrono::milliseconds(0);
-    const Stopwatch watch;
     JudgeRequest request = request_;
     request.remove = choice_.usable && !removes_apart();
     request.expected = expected_space(subject);
-    const std::optional<JudgeReply> reply = ask_guest(request, subject, judgement);
-    judgement.guest_seconds = watch.seconds();
+    std::optional<JudgeReply> reply = ask_guest(request, subject, judgement);
     if (!reply)
-        return judgement;
-    if (auto crash = judge_crash(subject.guest, reply->kernel_log)) {
-        crash->guest_seconds = watch.seconds();
-        return std::move(*crash);
-    }
-    subject.guest.set_judged_records(
-        std::max(subject.guest.judged_records(), guest::last_sequence(reply->kernel_log)));
-    judgement.kernel_log = reply->kernel_log;
-    // A mount that failed may leave something behind that no unmount takes away.
-    judgement.guest_spent = reply->still_mounted || failed_step(*reply, JudgeStep::mount) ||
-                            guest::left_records_out(reply->kernel_log);
+        return;
     judge_mount(*reply, judgement);
     judge_log(subject, judgement);
     // A log with a gap that looks quiet is no log.
@@ -197,20 +198,22 @@ Judgement ImageJudge::judge(const Subject &subject)
                                  Verdict::infra_error,
                                  "the kernel log is not whole: " + reply->log_failure,
                                  {}});
-    if (!failed_step(*reply, JudgeStep::mount)) {
+    const bool mounted = !failed_step(*reply, JudgeStep::mount);
+    if (mounted) {
         judge_trees(subject, *reply, judgement);
         if (choice_.program)
             judge_command(*reply, was_starved(subject, waited), judgement);
         judge_usable(subject, *reply, judgement);
-        if (!reply->still_mounted)
-            ask_programs(Phase::after, subject, judgement);
-        if (choice_.usable && removes_apart() &&
-            (judgement.verdict == Verdict::pass || !subject.crashed))
-            remove_everything(subject, judgement);
     }
-    if (request_.dump && is_failure(judgement.verdict))
-        judgement.tree = tree_json(reply->tree);
-    return judgement;
+    if (request_.dump) {
+        judgement.tree = std::move(reply->tree);
+        judgement.tree->blocks.clear();
+    }
+    if (mounted && !reply->still_mounted)
+        ask_programs(Phase::after, subject, judgement);
+    if (mounted && choice_.usable && removes_apart() &&
+        (judgement.verdict == Verdict::pass || !subject.crashed))
+        remove_everything(subject, judgement);
 }
 
 void ImageJudge::ask_programs(Phase phase, const Subject &subject, Judgement &judgement) const
@@ -239,9 +242,7 @@ void ImageJudge::tell_progress(const Subject &subject, JudgeRequest &request) co
         request.command.environment.push_back(std::move(each));
 }
 
-// Nothing: the kernel crashed, and `judgement` says so. A crash need not end the guest, so it is
-// told here and not left to the caller. The server's death is the image's doing too: an oops kills
-// the process whose system call it is in.
+// Nothing: it answered, but its kernel had crashed, and `judgement` says so.
 std::optional<JudgeReply> ImageJudge::ask_guest(const JudgeRequest &asked, const Subject &subject,
                                                 Judgement &judgement) const
 {
@@ -251,29 +252,24 @@ std::optional<JudgeReply> ImageJudge::ask_guest(const JudgeRequest &asked, const
     JudgeRequest request = asked;
     request.command.time_limit_ms = static_cast<std::uint32_t>(time_limit(subject).count());
     tell_progress(subject, request);
-    const auto tell = [&](const Error &why) {
-        Judgement lost = judge_lost(subject.guest, why);
-        if (lost.verdict == Verdict::infra_error) {
-            lost.evidence[0].verdict = lost.verdict = Verdict::guest_crash;
-            lost.evidence[0].summary = "the process that looked at the image died";
-        }
-        lost.oracle_seconds = judgement.oracle_seconds;
-        judgement = std::move(lost);
-        return std::nullopt;
-    };
-    try {
+    JudgeReply reply = [&] {
+        const TimeSpent spent(judgement.guest_seconds);
         return *subject.guest.with_agent([&](guest::AgentClient &agent) {
             return agent.judge(request, Deadline::after(answer_time(subject)));
         });
-    } catch (const guest::AgentLost &lost) {
-        if (lost.loss() != guest::ChannelLoss::server_lost)
-            throw;
-        return tell(lost);
-    } catch (const guest::GuestLost &lost) {
-        if (lost.end() != guest::GuestEnd::crashed)
-            throw;
-        return tell(lost);
+    }();
+    if (auto crash = judge_crash(subject.guest, reply.kernel_log)) {
+        end_with(std::move(*crash), judgement);
+        return std::nullopt;
     }
+    subject.guest.set_judged_records(
+        std::max(subject.guest.judged_records(), guest::last_sequence(reply.kernel_log)));
+    judgement.kernel_log += reply.kernel_log;
+    // A mount that failed may leave something behind that no unmount takes away.
+    judgement.guest_spent = judgement.guest_spent || reply.still_mounted ||
+                            failed_step(reply, JudgeStep::mount) ||
+                            guest::left_records_out(reply.kernel_log);
+    return reply;
 }
 
 void ImageJudge::judge_mount(const JudgeReply &reply, Judgement &judgement) const
@@ -409,21 +405,9 @@ void ImageJudge::remove_everything(const Subject &subject, Judgement &judgement)
     request.mount = request_.mount;
     request.remove = true;
     request.expected = expected_space(subject);
-    const Stopwatch watch;
     const std::optional<JudgeReply> reply = ask_guest(request, subject, judgement);
-    judgement.guest_seconds += watch.seconds();
     if (!reply)
         return;
-    if (auto crash = judge_crash(subject.guest, reply->kernel_log)) {
-        judgement = std::move(*crash);
-        return;
-    }
-    subject.guest.set_judged_records(
-        std::max(subject.guest.judged_records(), guest::last_sequence(reply->kernel_log)));
-    judgement.kernel_log += reply->kernel_log;
-    judgement.guest_spent = judgement.guest_spent || reply->still_mounted ||
-                            failed_step(*reply, JudgeStep::mount) ||
-                            guest::left_records_out(reply->kernel_log);
     judge_mount(*reply, judgement);
     judge_log(subject, judgement);
     judge_usable(subject, *reply, judgement);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "replayer/oracle/lost_guest.h"
 
 namespace fencepost::oracle {
 
@@ -71,6 +72,31 @@ bool same_failure(const Evidence &a, const Evidence &b)
 bool is_failure(Verdict verdict)
 {
     return verdict != Verdict::pass && verdict != Verdict::infra_error;
+}
+
+Judgement Judge::judge(const Subject &subject)
+{
+    Judgement judgement;
+    try {
+        examine(subject, judgement);
+    } catch (const Error &why) {
+        if (why.kind() != ErrorKind::guest)
+            throw;
+        end_with(judge_lost(subject.guest, why), judgement);
+    }
+    if (!is_failure(judgement.verdict))
+        judgement.tree.reset();
+    return judgement;
+}
+
+void Judge::end_with(Judgement crash, Judgement &judgement)
+{
+    crash.oracle_seconds = judgement.oracle_seconds;
+    if (!crash.guest_lost) {
+        crash.guest_seconds = judgement.guest_seconds;
+        crash.tree = std::move(judgement.tree);
+    }
+    judgement = std::move(crash);
 }
 
 } // namespace fencepost::oracle

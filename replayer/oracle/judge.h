@@ -49,14 +49,16 @@ struct Judgement {
     Verdict verdict = Verdict::pass;
     std::vector<Evidence> evidence; // of the oracles that did not pass
     std::string kernel_log;         // from the start of this image's test
-    nlohmann::json tree = {};       // as it was recovered; null: of a pass, or not asked for
-    double guest_seconds = 0;       // in requests to the guest
-    double oracle_seconds = 0;      // in programs on the host
+    // As it was recovered, without blocks. Nothing: of a pass, or not asked for.
+    std::optional<agent::TreeDump> tree = {};
+    double guest_seconds = 0;                            // in requests to the guest
+    double oracle_seconds = 0;                           // in programs on the host
     std::vector<std::string> not_tried = {};             // by `usable`, and why
     std::optional<agent::SpaceUse> used_when_empty = {}; // nothing: not everything was removed
     unsigned masked = 0; // objections that were left out, because healthy images get them too
     // Not fit for another image: it crashed, complained, failed a mount or keeps one.
     bool guest_spent = false;
+    bool guest_lost = false; // and answers no more
 };
 
 // The image's verdict is the gravest; an oracle that failed takes away nothing that others saw, so
@@ -113,12 +115,18 @@ public:
     // Whether all that was written when an operation has returned can recover to one tree only.
     virtual bool one_tree_after_return() const { return false; }
 
-    // Leaves the guest ready for another image, or throws: guest::GuestLost when the guest is gone
-    // (the pool turns that into a verdict), others for trouble that is not the image's.
-    virtual Judgement judge(const Subject &subject) = 0;
+    // That a guest crashes, hangs or goes away is a verdict too. Throws for trouble of others.
+    Judgement judge(const Subject &subject);
 
 protected:
     Judge() = default;
+
+    // Leaves the guest ready for another image, or spent, or throws a guest error. What is in
+    // `judgement` by then of times and tree stays, unless the guest is gone.
+    virtual void examine(const Subject &subject, Judgement &judgement) = 0;
+
+    // A crash ends the test of the image, whatever was said before.
+    static void end_with(Judgement crash, Judgement &judgement);
 };
 
 } // namespace fencepost::oracle

@@ -94,12 +94,21 @@ Evidence evidence_of(GuestEnd end)
     return {"guest", Verdict::infra_error, "QEMU died", {}};
 }
 
+// That the server died is the image's doing: an oops kills the process whose system call it is in.
+Evidence evidence_without_end(bool server_died)
+{
+    if (server_died)
+        return {"guest", Verdict::guest_crash, "the process that looked at the image died", {}};
+    return {"guest", Verdict::infra_error, "the guest could not be judged", {}};
+}
+
 } // namespace
 
 Judgement judge_lost(const guest::Guest &guest, const Error &why)
 {
     const auto *lost = dynamic_cast<const guest::GuestLost *>(&why);
     const auto *agent = dynamic_cast<const guest::AgentLost *>(&why);
+    const bool gone = !agent && !(lost && lost->end() == GuestEnd::crashed);
     // A machine that was killed, or a channel that broke, is no crash, whatever was logged before.
     const bool may_have_crashed =
         lost ? lost->end() != GuestEnd::machine_died && lost->end() != GuestEnd::agent_broken
@@ -111,19 +120,16 @@ Judgement judge_lost(const guest::Guest &guest, const Error &why)
             guest.log().wait_for_crash(expected ? kTellingTime : std::chrono::milliseconds(0));
         if (crash) {
             Judgement judgement = of_crash(guest, *crash);
+            judgement.guest_lost = gone;
             judgement.evidence[0].details["message"] = why.what();
             return judgement;
         }
     }
     Judgement judgement;
     judgement.guest_spent = true;
+    judgement.guest_lost = gone;
     judgement.kernel_log = log_of(guest);
-    Evidence evidence =
-        lost ? evidence_of(lost->end())
-             : Evidence{"guest",
-                        Verdict::infra_error,
-                        agent ? "the guest's agent died" : "the guest could not be judged",
-                        {}};
+    Evidence evidence = lost ? evidence_of(lost->end()) : evidence_without_end(agent);
     if (evidence.verdict == Verdict::guest_hang)
         evidence.summary = summary_of_hang(lost->step(), judgement.kernel_log);
     evidence.details = {{"message", why.what()}, {"console", end_of(guest.log().console())}};

@@ -10,7 +10,7 @@
 namespace fencepost::oracle {
 
 // `why`: what was thrown while the guest was asked: guest::GuestLost, guest::AgentLost, or another
-// trouble of the guest's.
+// trouble of the guest's. A kernel that crashed, or a server that died, need not end the guest.
 Judgement judge_lost(const guest::Guest &guest, const Error &why);
 
 // The guest answered, but its log tells a crash; nothing: it does not.

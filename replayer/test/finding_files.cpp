@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "replayer/image/state_delta.h"
+#include "replayer/oracle/tree_evidence.h"
 
 namespace fencepost::test {
 
@@ -59,8 +60,9 @@ void write_finding(const run::RunFiles &run, const trace::TraceReader &reader,
         reader, image::InitialImage(reader), states::parse_crash_state(finding.state), incidental));
     write(folder, "image.delta", {reinterpret_cast<const char *>(delta.data()), delta.size()});
     write(folder, "console.log", judgement.kernel_log);
-    if (!judgement.tree.is_null())
-        write(folder, "tree.json", judgement.tree.dump(2, ' ', false, kReplace) + "\n");
+    if (judgement.tree)
+        write(folder, "tree.json",
+              oracle::tree_json(*judgement.tree).dump(2, ' ', false, kReplace) + "\n");
     else
         folder.remove("tree.json");
     json evidence = json::array();

@@ -39,12 +39,13 @@ public:
         judge_->expect_space(healthy);
     }
     std::uint64_t expectation(std::uint64_t) const override { return ++count_; }
-    oracle::Judgement judge(const oracle::Subject &subject) override
-    {
-        return judge_->judge(subject);
-    }
 
 private:
+    void examine(const oracle::Subject &subject, oracle::Judgement &judgement) override
+    {
+        judgement = judge_->judge(subject);
+    }
+
     std::unique_ptr<oracle::Judge> judge_;
     mutable std::atomic<std::uint64_t> count_ = 0;
 };

@@ -31,12 +31,13 @@ public:
     {
         judge_->expect_space(healthy);
     }
-    oracle::Judgement judge(const oracle::Subject &subject) override
-    {
-        return judge_->judge(subject);
-    }
 
 private:
+    void examine(const oracle::Subject &subject, oracle::Judgement &judgement) override
+    {
+        judgement = judge_->judge(subject);
+    }
+
     std::unique_ptr<oracle::Judge> judge_;
     std::string module_; // its bytes
 };

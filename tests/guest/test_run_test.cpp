@@ -29,16 +29,15 @@ public:
     std::function<Judgement(const Subject &)> then = [](const Subject &) { return Judgement{}; };
     std::atomic<unsigned> judged = 0;
 
-    Judgement judge(const Subject &subject) override
+    void examine(const Subject &subject, Judgement &judgement) override
     {
         ++judged;
         const Deadline deadline = Deadline::after(std::chrono::minutes(2));
-        Judgement said = then(subject);
+        judgement = then(subject);
         subject.guest.with_agent([&](guest::AgentClient &agent) {
             EXPECT_TRUE(agent.mount({"/dev/pmem0", "/mnt/pm", "ext4", "dax"}, deadline));
             EXPECT_TRUE(agent.unmount("/mnt/pm", deadline));
         });
-        return said;
     }
 };
 

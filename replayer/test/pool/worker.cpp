@@ -102,20 +102,17 @@ Worker::Attempt Worker::attempt(Slot &slot, const Assignment &assignment, Outcom
     try {
         made.said = plan_.judge.judge({*slot.guest, slot.files->paths(), assignment.state.seq,
                                        made.patience, assignment.crashed});
+    } catch (const Error &) {
+        drop_guest(slot); // what it wrote is not undone, and not to be taken for somebody else's
+        throw;
+    }
+    made.lost = made.said.guest_lost;
+    if (!made.lost && made.said.verdict <= Verdict::recovery_failed) {
         // A host that is busy does not make an image slow.
         const auto time =
             std::chrono::milliseconds(static_cast<std::int64_t>(made.said.guest_seconds * 1000)) -
             (slot.guest->waited_for_cpu() - waited);
-        if (made.said.verdict <= Verdict::recovery_failed)
-            plan_.hangs->note_healthy(kind, std::max(time, std::chrono::milliseconds(0)));
-    } catch (const Error &error) {
-        if (error.kind() != ErrorKind::guest) {
-            drop_guest(
-                slot); // what it wrote is not undone, and not to be taken for somebody else's
-            throw;
-        }
-        made.lost = true;
-        made.said = oracle::judge_lost(*slot.guest, error);
+        plan_.hangs->note_healthy(kind, std::max(time, std::chrono::milliseconds(0)));
     }
     outcome.judge_seconds += judging.seconds();
     const Stopwatch undoing;
