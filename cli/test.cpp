@@ -14,7 +14,9 @@
 #include "base/places.h"
 #include "cli/reach_warnings.h"
 #include "cli/terminal_text.h"
-#include "replayer/oracle/image_judge.h"
+#include "replayer/oracle/oracle_choice.h"
+#include "replayer/oracle/oracle_folder.h"
+#include "replayer/oracle/oracle_table.h"
 #include "replayer/test/finding_files.h"
 #include "replayer/test/workload_finding.h"
 
@@ -114,6 +116,16 @@ std::string counted(const std::map<std::string, std::uint64_t> &verdicts)
     return text.empty() ? "nothing" : text;
 }
 
+std::string oracle_list()
+{
+    std::string text = "Oracles:\n";
+    for (const oracle::OracleEntry &entry : oracle::oracle_table())
+        text += fmt::format("  {:<14}{}\n", entry.name, entry.help);
+    for (const oracle::OracleFolder &folder : oracle::shipped_folders())
+        text += fmt::format("  {:<14}{}\n", folder.name, folder.summary);
+    return text + fmt::format("  {:<14}{}\n", "FOLDER/", "your own: fsck-oracles/README.md");
+}
+
 void run_test_verb(Context &context, const TestOptions &options)
 {
     check_test_arguments(options);
@@ -141,7 +153,8 @@ void add_test_arguments(CLI::App &verb, TestArguments &arguments)
                                   "where writes are atomic",
                                   test::kDefaultStrategy));
     verb.add_option("--oracle", arguments.oracles,
-                    "Comma-separated oracles; default: what the spec says")
+                    "Comma-separated oracles, by name or by the path of a folder; default: what "
+                    "the spec says")
         ->delimiter(',')
         ->allow_extra_args(false);
     verb.add_option("--jobs", arguments.jobs, "Guests at work at once; 0: one for each CPU")
@@ -429,9 +442,10 @@ void add_test(CLI::App &app, Context &context)
     auto options = std::make_shared<TestOptions>();
     verb->add_option("RUN", options->run, "A run directory, or the trace.db in it")->required();
     add_test_arguments(*verb, *options);
-    verb->footer("A test that was stopped goes on where it was. What it keeps: "
-                 "docs/reference/results-db.md. "
-                 "Examples: docs/how-to/test.md.");
+    verb->footer([] {
+        return oracle_list() + "\nA test that was stopped goes on where it was. What it keeps: "
+                               "docs/reference/results-db.md. Examples: docs/how-to/test.md.";
+    });
     verb->callback([&context, options] { run_test_verb(context, *options); });
 }
 

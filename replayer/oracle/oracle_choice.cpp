@@ -4,140 +4,117 @@
 
 #include <algorithm>
 
-#include "base/child_process.h"
-#include "replayer/oracle/differential.h"
+#include "base/error.h"
+#include "replayer/oracle/folder_oracle.h"
+#include "replayer/oracle/history.h"
+#include "replayer/oracle/judge_settings.h"
+#include "replayer/oracle/oracle_table.h"
 
 namespace fencepost::oracle {
 
 namespace {
 
-std::optional<std::string> missing_need(const OracleFolder &oracle)
-{
-    for (const std::string &name : oracle.needs)
-        if (!find_program(name))
-            return name;
-    return std::nullopt;
-}
-
 class Chooser {
 public:
     explicit Chooser(const JudgeSettings &settings)
-        : settings_(settings), test_(settings.inputs.test)
+        : settings_(settings), test_(settings.inputs.test),
+          file_system_(settings.inputs.mount ? settings.inputs.mount->request.fstype : "")
     {
-        choice_.mount = settings.inputs.mount;
     }
 
-    OracleChoice run()
+    std::vector<std::unique_ptr<Oracle>> run()
     {
         const std::vector<std::string> &asked =
             !settings_.oracles.empty() ? settings_.oracles : test_.oracles;
-        check_oracles(asked, choice_.mount ? choice_.mount->request.fstype : "",
-                      !test_.recovery.empty());
+        check_oracles(asked, file_system_, !test_.recovery.empty());
         if (asked.empty())
             choose_defaults();
-        for (const std::string &name : asked)
-            choose(find_oracle(name));
-        if (choice_.usable && settings_.closing_checks)
+        for (const std::string &name : asked) {
+            if (const OracleEntry *entry = find_entry(name))
+                choose(*entry);
+            else
+                choose(find_folder(name));
+        }
+        for (const OracleEntry &entry : oracle_table())
+            if (entry.turn == OracleTurn::always)
+                choose(entry);
+        if (settings_.closing_checks &&
+            std::any_of(chosen_.begin(), chosen_.end(),
+                        [](const auto &oracle) { return oracle->changes_image(); }))
             add_closing_checks();
-        return std::move(choice_);
+        std::stable_sort(chosen_.begin(), chosen_.end(),
+                         [](const auto &a, const auto &b) { return a->step() < b->step(); });
+        return std::move(chosen_);
     }
 
 private:
-    void say(const std::string &line) const
+    bool is_chosen(std::string_view name) const
     {
-        if (settings_.progress)
-            settings_.progress(line);
+        return std::any_of(chosen_.begin(), chosen_.end(),
+                           [&](const auto &oracle) { return oracle->name() == name; });
+    }
+
+    bool has(OracleNeed need) const
+    {
+        return need == OracleNeed::file_system ? !file_system_.empty() : !test_.recovery.empty();
     }
 
     void choose_defaults()
     {
-        if (choice_.mount) {
-            for (const OracleFolder &oracle : shipped_oracles())
-                if (!oracle.built_in && oracle.is_for(choice_.mount->request.fstype))
-                    choose(oracle);
-            choice_.usable = true;
+        if (!file_system_.empty())
+            for (const OracleFolder &folder : shipped_folders())
+                if (folder.is_for(file_system_))
+                    choose(folder);
+        for (const OracleEntry &entry : oracle_table()) {
+            if (entry.turn != OracleTurn::by_default || !has(entry.need))
+                continue;
             try {
-                add_semantic();
+                choose(entry);
             } catch (const NoLegalTrees &why) {
-                say(fmt::format("the semantic oracle is left out: {}", why.what()));
+                settings_.say(fmt::format("the {} oracle is left out: {}", entry.name, why.what()));
             }
         }
-        choice_.program = !test_.recovery.empty();
     }
 
-    // What was tried out is checked as the guest left it, also where only `usable` was asked for.
+    // What was tried out is checked as the guest left it, whoever was asked for.
     void add_closing_checks()
     {
-        for (OracleFolder &oracle : shipped_oracles()) {
-            if (oracle.built_in || !oracle.after || !oracle.is_for(choice_.mount->request.fstype) ||
-                std::any_of(choice_.programs.begin(), choice_.programs.end(),
-                            [&](const OracleFolder &chosen) { return chosen.name == oracle.name; }))
+        for (OracleFolder &folder : shipped_folders()) {
+            if (!folder.after || !folder.is_for(file_system_) || is_chosen(folder.name))
                 continue;
-            if (const auto missing = missing_need(oracle)) {
-                say(fmt::format("no {} after the trial by usable: {} is not installed", oracle.name,
-                                *missing));
+            if (const auto missing = folder.missing_need()) {
+                settings_.say(fmt::format("no {} after the trial by usable: {} is not installed",
+                                          folder.name, *missing));
                 continue;
             }
-            oracle.before = false;
-            choice_.programs.push_back(oracle);
+            folder.before = false;
+            add(folder);
         }
     }
 
-    void choose(const OracleFolder &oracle)
+    void choose(const OracleFolder &folder)
     {
-        if (!oracle.built_in) {
-            if (const auto missing = missing_need(oracle))
-                fail(ErrorKind::io, "the oracle {} needs {}, which is not installed", oracle.name,
-                     *missing);
-            choice_.programs.push_back(oracle);
-        } else if (oracle.name == "program") {
-            choice_.program = true;
-        } else if (oracle.name == "semantic") {
-            add_semantic();
-        } else if (oracle.name == "usable") {
-            choice_.usable = true;
-        } else if (oracle.name == "differential") {
-            add_differential();
-        }
-        // `mount` is part of every judgement.
+        if (const auto missing = folder.missing_need())
+            fail(ErrorKind::io, "the oracle {} needs {}, which is not installed", folder.name,
+                 *missing);
+        add(folder);
     }
 
-    run::ChosenPromise promise() const
+    void choose(const OracleEntry &entry)
     {
-        return run::choose_promise(choice_.mount->request.fstype, choice_.mount->request.options,
-                                   test_.promise);
+        if (!is_chosen(entry.name))
+            chosen_.push_back(entry.make(std::string(entry.name), settings_));
     }
 
-    // `file_system`: empty for the run's own.
-    LegalTrees legal_trees(const std::string &file_system) const
+    void add(const OracleFolder &folder)
     {
-        const trace::TraceReader reader(settings_.run.trace());
-        if (const std::string why = why_no_legal_trees(reader, settings_.inputs); !why.empty())
-            throw NoLegalTrees(why);
-        return find_legal_trees(reader, settings_.inputs, settings_.observe(file_system),
-                                settings_.progress);
-    }
-
-    void add_semantic()
-    {
-        LegalTrees legal = legal_trees("");
-        for (const Mask &mask : legal.history().masks)
-            say(fmt::format("no two runs agree on the {} of {}: not compared", mask.field,
-                            mask.path));
-        choice_.trees.push_back({"semantic", std::move(legal), promise()});
-    }
-
-    void add_differential()
-    {
-        const std::string other = !test_.other_file_system.empty() ? test_.other_file_system
-                                  : choice_.mount->request.fstype == "ext4" ? "xfs"
-                                                                            : "ext4";
-        choice_.trees.push_back({"differential", mask_file_system(legal_trees(other)), promise()});
+        chosen_.push_back(std::make_unique<FolderOracle>(folder, settings_.cache));
     }
 
     const JudgeSettings &settings_;
     const run::TestSpec &test_;
-    OracleChoice choice_;
+    const std::string file_system_; // empty: none
+    std::vector<std::unique_ptr<Oracle>> chosen_;
 };
 
 } // namespace
@@ -150,21 +127,25 @@ void check_oracles(const std::vector<std::string> &names, const std::string &fil
              "nothing can judge this run: it has no file system, and its spec has "
              "no test.recovery");
     for (const std::string &name : names) {
-        const OracleFolder oracle = find_oracle(name);
-        if (oracle.built_in && oracle.name == "program") {
+        const OracleEntry *entry = find_entry(name);
+        std::optional<OracleFolder> folder;
+        if (!entry)
+            folder = find_folder(name);
+        const std::string &shown = folder ? folder->name : name;
+        if (entry && entry->need == OracleNeed::recovery_command) {
             if (!has_recovery)
-                fail(ErrorKind::usage,
-                     "the oracle program needs a command: test.recovery in the spec");
+                fail(ErrorKind::usage, "the oracle {} needs a command: test.recovery in the spec",
+                     shown);
         } else if (file_system.empty()) {
             fail(ErrorKind::usage, "the oracle {} is for file systems, and this run has none",
-                 oracle.name);
-        } else if (!oracle.built_in && !oracle.is_for(file_system)) {
-            fail(ErrorKind::usage, "the oracle {} is not for {}", oracle.name, file_system);
+                 shown);
+        } else if (folder && !folder->is_for(file_system)) {
+            fail(ErrorKind::usage, "the oracle {} is not for {}", shown, file_system);
         }
     }
 }
 
-OracleChoice choose_oracles(const JudgeSettings &settings)
+std::vector<std::unique_ptr<Oracle>> choose_oracles(const JudgeSettings &settings)
 {
     return Chooser(settings).run();
 }

@@ -1,32 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Which oracles judge a run's images, and what each of them needs to know.
+// Which oracles judge a run's images.
 #pragma once
 
-#include <optional>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "replayer/oracle/host_oracle.h"
-#include "replayer/oracle/image_judge.h"
-#include "replayer/oracle/legal_trees.h"
+#include "replayer/oracle/oracle.h"
 
 namespace fencepost::oracle {
 
-struct TreeOracle {
-    std::string name; // semantic or differential
-    LegalTrees legal;
-    run::ChosenPromise promise;
-};
+struct JudgeSettings;
 
-struct OracleChoice {
-    std::optional<run::Mount> mount; // nothing: the run has no file system
-    std::vector<OracleFolder> programs;
-    std::vector<TreeOracle> trees;
-    bool usable = false;
-    bool program = false; // the recovery command
-};
+// Usage errors for oracles that do not exist or do not suit the run. `file_system`: empty if it has
+// none.
+void check_oracles(const std::vector<std::string> &names, const std::string &file_system,
+                   bool has_recovery);
 
-// As check_oracles() has it for oracles that do not suit the run.
-OracleChoice choose_oracles(const JudgeSettings &settings);
+// In the order in which they speak. check_oracles() first. May take a while: what they need to know
+// about the workload is observed.
+std::vector<std::unique_ptr<Oracle>> choose_oracles(const JudgeSettings &settings);
 
 } // namespace fencepost::oracle

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "replayer/guest/scratch.h"
-#include "replayer/oracle/masks.h"
+#include "replayer/oracle/oracle.h"
 #include "replayer/record/recorder.h"
 #include "replayer/run/inputs.h"
 

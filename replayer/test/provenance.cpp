@@ -10,7 +10,8 @@
 #include "base/files.h"
 #include "guest-images/image/image_store.h"
 #include "guest-images/image/manifest.h"
-#include "replayer/oracle/host_oracle.h"
+#include "replayer/oracle/oracle_folder.h"
+#include "replayer/oracle/oracle_table.h"
 #include "replayer/run/inputs.h"
 
 namespace fencepost::test {
@@ -63,22 +64,23 @@ std::string file_system_of(const run::Inputs &inputs)
     return inputs.mount ? inputs.mount->request.fstype : "";
 }
 
-// Those that were asked for, and those of ours for the file system: they judge by default, and
-// after `usable` has had its turn.
+// Programs on the host: those that were asked for, and those of ours for the file system, which
+// judge by default, and after `usable` has had its turn.
 void add_oracles(const run::Inputs &inputs, const std::vector<std::string> &asked,
                  std::vector<Producer> &producers)
 {
     std::vector<oracle::OracleFolder> folders;
     for (const std::string &name : asked)
-        folders.push_back(oracle::find_oracle(name));
+        if (!oracle::find_entry(name))
+            folders.push_back(oracle::find_folder(name));
     const std::string file_system = file_system_of(inputs);
     if (!file_system.empty())
-        for (const oracle::OracleFolder &each : oracle::shipped_oracles())
-            if (!each.built_in && each.is_for(file_system) &&
-                std::none_of(folders.begin(), folders.end(),
-                             [&](const oracle::OracleFolder &known) {
-                                 return known.directory == each.directory;
-                             }))
+        for (const oracle::OracleFolder &each : oracle::shipped_folders())
+            if (each.is_for(file_system) && std::none_of(folders.begin(), folders.end(),
+                                                         [&](const oracle::OracleFolder &known) {
+                                                             return known.directory ==
+                                                                    each.directory;
+                                                         }))
                 folders.push_back(each);
     for (const oracle::OracleFolder &each : folders)
         producers.push_back({"oracle " + each.name, "the oracle " + each.name, digest_of(each)});

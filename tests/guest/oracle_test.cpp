@@ -448,7 +448,7 @@ TEST_F(Oracles, AFullFileSystemIsUsable)
     expect_healthy();
 }
 
-TEST_F(Oracles, TheLegalStatesAreThoseOfTheWorkload)
+TEST_F(Oracles, TheLegalTreesAreThoseOfTheWorkload)
 {
     const JudgedRun &run = judged_run();
     const LegalTrees legal = legal_trees_of(run);

@@ -136,7 +136,7 @@ TEST(TreeEvidence, ComparesWithEveryLegalTree)
     EXPECT_EQ(evidence.details.at("promise").at("source"), "a test");
 }
 
-TEST(TreeEvidence, OfManyLegalStatesAFewAreTold)
+TEST(TreeEvidence, OfManyLegalTreesAFewAreTold)
 {
     Past past;
     std::vector<std::string> texts;

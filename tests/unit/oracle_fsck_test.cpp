@@ -7,7 +7,7 @@
 
 #include "base/files.h"
 #include "replayer/guest/pm_file.h"
-#include "replayer/oracle/host_oracle.h"
+#include "replayer/oracle/folder_oracle.h"
 
 namespace fencepost::oracle {
 namespace {
@@ -35,7 +35,7 @@ protected:
     std::string answer(const std::string &name, Phase phase)
     {
         const PmPart part = {damaged_, kOffset, fs::file_size(damaged_) - kOffset};
-        const auto evidence = ask_program(find_oracle(name), phase, part, directory_.path());
+        const auto evidence = ask_program(find_folder(name), phase, part, directory_.path());
         if (!evidence)
             return "pass";
         EXPECT_FALSE(evidence->summary.empty());
@@ -172,7 +172,7 @@ protected:
         CommandOptions options;
         options.environment = {{"PATH", bin.string() + ":/usr/sbin:/usr/bin:/sbin:/bin"}};
         const CommandResult result = run_command(
-            {(find_oracle(name).program).string(), phase, "/image", "0", work.string()}, options);
+            {(find_folder(name).program).string(), phase, "/image", "0", work.string()}, options);
         EXPECT_FALSE(result.end.by_signal);
         return result.end.code;
     }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What the kernel log is watched for: lines as kernels wrote them, and lines that must not alarm.
-#include "replayer/oracle/log_context.h"
-#include "replayer/oracle/masks.h"
-
-#include <cerrno>
+#include "replayer/oracle/log_watch.h"
 
 #include <gtest/gtest.h>
+
+#include "replayer/oracle/log_context.h"
 
 namespace fencepost::oracle {
 namespace {
@@ -129,30 +128,6 @@ TEST(LogWatch, SuppressedRecordsAreNoticed)
 {
     EXPECT_TRUE(guest::left_records_out("4,1,1,-;fs_error: 12 callbacks suppressed\n"));
     EXPECT_FALSE(guest::left_records_out("6,1,1,-;fs: mounted\n"));
-}
-
-// Each oracle's objection to a healthy image, and what of it is left out in others.
-TEST(Masks, AreWhatOraclesSaidAndNothingElse)
-{
-    const agent::UsableProblem rename = {"d", "rename", EINVAL};
-    const Masks masks({{"mount", Verdict::inconsistent, "fs: wrote # bytes", {}},
-                       evidence_of(rename),
-                       {"ext4", Verdict::inconsistent, "free blocks count wrong", {}},
-                       {"program", Verdict::inconsistent, "ended with status 1", {}},
-                       {"mount", Verdict::recovery_failed, "mount: no", {}}});
-    EXPECT_EQ(masks.lines(), MaskedLines{"fs: wrote # bytes"});
-    EXPECT_TRUE(masks.covers(agent::UsableProblem{"elsewhere", "rename", EINVAL}));
-    EXPECT_FALSE(masks.covers(agent::UsableProblem{"d", "rename", EIO}));
-    EXPECT_FALSE(masks.covers(agent::UsableProblem{"d", "link", EINVAL}));
-    EXPECT_TRUE(
-        masks.covers(Evidence{"ext4", Verdict::inconsistent, "free blocks count wrong", {}}));
-    EXPECT_FALSE(
-        masks.covers(Evidence{"xfs", Verdict::inconsistent, "free blocks count wrong", {}}));
-    EXPECT_FALSE(
-        masks.covers(Evidence{"ext4", Verdict::recovery_failed, "free blocks count wrong", {}}));
-    EXPECT_FALSE(
-        masks.covers(Evidence{"program", Verdict::inconsistent, "ended with status 1", {}}))
-        << "a checker that always fails would pass everything";
 }
 
 TEST(LogWatch, ALineThatSaysNothingAloneTakesTheNextOne)

@@ -3,7 +3,7 @@
 // belong to a crash.
 #include <gtest/gtest.h>
 
-#include "replayer/oracle/oracle_choice.h"
+#include "replayer/oracle/legal_trees.h"
 #include "tests/unit/made_trees.h"
 
 namespace fencepost::oracle {

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// An oracle that is a program on the host, in a sandbox: one class for ours (`ext4`, `xfs`) and the
+// user's.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+#include "replayer/guest/scratch.h"
+#include "replayer/oracle/oracle.h"
+#include "replayer/oracle/oracle_folder.h"
+
+namespace fencepost::oracle {
+
+class FolderOracle : public Oracle {
+public:
+    // Copies of images are made below `cache`.
+    FolderOracle(OracleFolder folder, const std::filesystem::path &cache)
+        : Oracle(folder.name, agent::JudgeStep::unmount), folder_(std::move(folder)),
+          scratch_(cache)
+    {
+    }
+
+    void look(Phase phase, const PmPart &image, const Question &question,
+              Judgement &judgement) const override;
+    bool looks_last() const override { return folder_.after && !folder_.before; }
+
+private:
+    OracleFolder folder_;
+    guest::ScratchDirectory scratch_;
+};
+
+// Nothing: it passed. Copies are made in `scratch`.
+std::optional<Evidence> ask_program(const OracleFolder &folder, Phase phase, const PmPart &image,
+                                    const std::filesystem::path &scratch);
+
+// Copies a part of a file to the start of another; holes stay holes.
+void copy_part(const PmPart &from, const std::filesystem::path &to);
+
+} // namespace fencepost::oracle

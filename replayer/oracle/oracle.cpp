@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// See oracle.h.
+#include "replayer/oracle/oracle.h"
+
+#include <algorithm>
+
+#include "replayer/oracle/oracle_table.h"
+
+namespace fencepost::oracle {
+
+const agent::StepResult *Hearing::failed(agent::JudgeStep step) const
+{
+    const auto found =
+        std::find_if(reply.steps.begin(), reply.steps.end(), [&](const agent::StepResult &result) {
+            return result.step == step && result.error_number != 0;
+        });
+    return found == reply.steps.end() ? nullptr : &*found;
+}
+
+void Oracle::mask(const std::vector<Evidence> &objections)
+{
+    masked_.clear();
+    for (const Evidence &each : objections)
+        if (each.oracle == name_ && is_maskable(each))
+            masked_.insert(each.summary);
+}
+
+void Oracle::object(const Question &question, Evidence evidence, Judgement &judgement) const
+{
+    if (question.crashed && is_maskable(evidence) && masked_.contains(evidence.summary))
+        ++judgement.masked;
+    else
+        add_evidence(judgement, std::move(evidence));
+}
+
+bool is_maskable(const Evidence &objection)
+{
+    if (objection.verdict != Verdict::inconsistent || objection.oracle == "guest" ||
+        objection.oracle == "harness")
+        return false;
+    const OracleEntry *entry = find_entry(objection.oracle);
+    return !entry || entry->maskable;
+}
+
+} // namespace fencepost::oracle
