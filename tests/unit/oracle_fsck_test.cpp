@@ -38,8 +38,8 @@ protected:
         const auto evidence = ask_program(find_folder(name), phase, part, directory_.path());
         if (!evidence)
             return "pass";
-        EXPECT_FALSE(evidence->summary.empty());
         EXPECT_FALSE(evidence->details["output"].get<std::string>().empty());
+        summary_ = evidence->summary;
         return to_string(evidence->verdict);
     }
 
@@ -49,6 +49,7 @@ protected:
         copy_sparse(healthy_, damaged_);
     }
 
+    std::string summary_; // of the last answer that was no pass
     TemporaryDirectory directory_{"/tmp", "fp-fsck-"};
     fs::path healthy_ = directory_.path() / "healthy";
     fs::path damaged_ = directory_.path() / "damaged";
@@ -66,16 +67,33 @@ TEST_F(Fsck, Ext4)
     fresh_copy();
     EXPECT_EQ(answer("ext4", Phase::before), "pass");
     EXPECT_EQ(answer("ext4", Phase::after), "pass");
-    for (const char *damage :
-         {"sif a links_count 5", "clri a", "freei a", "setb 7000", "seti <2000>", "sif a size 10",
-          "unlink a", "sif d links_count 7", "sif a blocks 999", "ln a d/again",
-          "sif d/e mode 0100644", "clri d/e", "sif s size 900"}) {
+    struct Damage {
+        const char *command;
+        const char *words;
+    };
+    for (const Damage &damage :
+         {Damage{"sif a links_count 5", "Inode # ref count is #, should be #."},
+          Damage{"clri a", "Entry 'a' in / (#) has deleted/unused inode #."},
+          Damage{"freei a", "Inode bitmap differences:  +#"},
+          Damage{"setb 7000", "Block bitmap differences:  -#"},
+          Damage{"seti <2000>", "Inode bitmap differences:  -#"},
+          Damage{"sif a size 10", "Inode #, i_size is #, should be #."},
+          Damage{"unlink a", "Unattached inode #"},
+          Damage{"sif d links_count 7", "Inode # ref count is #, should be #."},
+          Damage{"sif a blocks 999", "Inode #, i_blocks is #, should be #."},
+          Damage{"ln a d/again", "Inode # ref count is #, should be #."},
+          Damage{"sif d/e mode 0100644",
+                 "Entry 'e' in /d (#) has an incorrect filetype (was #, should be #)."},
+          Damage{"clri d/e", "Entry 'e' in /d (#) has deleted/unused inode #."},
+          Damage{"sif s size 900", "Symlink /s (inode ##) is invalid."}}) {
         fresh_copy();
-        ASSERT_TRUE(run_command({program("debugfs"), "-w", "-R", damage,
+        ASSERT_TRUE(run_command({program("debugfs"), "-w", "-R", damage.command,
                                  damaged_.string() + "?offset=2097152"})
                         .success());
-        EXPECT_EQ(answer("ext4", Phase::before), "inconsistent") << damage;
-        EXPECT_EQ(answer("ext4", Phase::after), "inconsistent") << damage;
+        for (const Phase phase : {Phase::before, Phase::after}) {
+            EXPECT_EQ(answer("ext4", phase), "inconsistent") << damage.command;
+            EXPECT_EQ(summary_, damage.words) << damage.command;
+        }
     }
     // No superblock, nothing to recover.
     fresh_copy();
@@ -214,6 +232,15 @@ TEST_F(Scripts, Ext4TellsTheImagesFaultFromTheHosts)
     EXPECT_EQ(status("ext4", "before", "e2fsck", "", "exit 0", false), 3);
     EXPECT_EQ(status("ext4", "after", "e2fsck", "", "exit 0", false), 3);
     EXPECT_EQ(status("ext4", "before", "e2fsck", "/image: recovering journal", "exit 1"), 0);
+    const std::string forced = "/image was not cleanly unmounted, check forced.";
+    EXPECT_EQ(status("ext4", "before", "e2fsck", forced, "exit 1"), 0);
+    EXPECT_EQ(status("ext4", "before", "e2fsck",
+                     "e2fsck: Invalid argument while recovering journal of /image\n" + forced,
+                     "exit 1"),
+              1);
+    EXPECT_EQ(status("ext4", "before", "e2fsck",
+                     "/image contains a file system with errors, check forced.", "exit 1"),
+              1);
     EXPECT_EQ(
         status("ext4", "before", "e2fsck", "/image: Inode 12 has zero dtime.  FIXED", "exit 1"), 1);
 }
