@@ -35,6 +35,12 @@ std::string trial_bytes(std::uint64_t offset, std::size_t length)
     return bytes;
 }
 
+bool is_no_room_for_attribute(int error_number)
+{
+    return error_number == ENOSPC || error_number == E2BIG || error_number == EDQUOT ||
+           error_number == ERANGE;
+}
+
 // The trial of one name; the first thing that goes wrong ends it.
 class NameTrial {
 public:
@@ -59,6 +65,8 @@ public:
 
     UsableProblem problem() const { return {entry_.path, operation_, error_number_}; }
     std::uint64_t bytes() const { return bytes_; }
+    // It has attributes and no room for another, which is how some file systems are made.
+    bool attributes_full() const { return attributes_full_; }
 
 private:
     bool did(bool good, const char *operation)
@@ -168,8 +176,10 @@ private:
     bool set_attribute(int file)
     {
         const std::string value = "usable";
-        if (fsetxattr(file, kAttribute, value.data(), value.size(), 0) != 0)
-            return did(errno == EOPNOTSUPP, "set attribute");
+        if (fsetxattr(file, kAttribute, value.data(), value.size(), 0) != 0) {
+            attributes_full_ = !entry_.attributes.empty() && is_no_room_for_attribute(errno);
+            return did(attributes_full_ || errno == EOPNOTSUPP, "set attribute");
+        }
         std::string back(value.size() + 1, '\0');
         const ssize_t got = fgetxattr(file, kAttribute, back.data(), back.size());
         if (!did(got >= 0, "get attribute"))
@@ -192,6 +202,7 @@ private:
     std::string path_;
     std::uint64_t size_ = 0;
     std::uint64_t bytes_ = 0;
+    bool attributes_full_ = false;
     std::string operation_;
     int error_number_ = 0;
 };
@@ -239,6 +250,8 @@ void try_files(const std::string &root, const TreeDump &tree, const TrialLimits 
         const bool has_contents = entry.type == FileType::file && tried.insert(entry.inode).second;
         const bool good = (!has_contents || trial.try_contents()) && trial.try_rename();
         bytes += trial.bytes();
+        if (trial.attributes_full())
+            result.skip("set attribute: a file has attributes and no room for another");
         if (good)
             continue;
         const UsableProblem problem = trial.problem();

@@ -259,6 +259,26 @@ TEST_F(AgentTrial, WhatCannotBeDoneWithAFileIsSaid)
     EXPECT_EQ(result.problems[2], (UsableProblem{"b", "rename", EISDIR}));
 }
 
+// ext4 keeps all attributes of a file in its inode and one block.
+TEST_F(AgentTrial, AFileWithAsManyAttributesAsFitIsNotBroken)
+{
+    write("a", "bytes");
+    int set = 0;
+    for (const std::size_t size : {1000u, 100u, 10u, 1u})
+        for (int i = 0;
+             i < 64 && setxattr((root_ / "a").c_str(), ("user." + std::to_string(set)).c_str(),
+                                std::string(size, 'x').data(), size, 0) == 0;
+             ++i)
+            ++set;
+    if (set == 0 || set >= 4 * 64)
+        GTEST_SKIP() << "attributes have no such limit in /tmp";
+    const TrialResult result = tried();
+    EXPECT_TRUE(result.problems.empty());
+    EXPECT_EQ(
+        result.not_tried,
+        std::vector<std::string>{"set attribute: a file has attributes and no room for another"});
+}
+
 // Files may not grow beyond a limit: not a matter of the file system, and said.
 TEST_F(AgentTrial, WhatWasNotTriedIsSaid)
 {
