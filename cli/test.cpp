@@ -360,7 +360,8 @@ void print_report(const test::TestReport &report, const run::RunFiles &files)
         fmt::print("replaced   {} guests after a failed mount or a complaint of their kernel\n",
                    report.workers.discarded_guests);
     for (const auto &[what, images] : report.not_tried)
-        fmt::print("not tried  by usable: {} ({} image{})\n", what, images, images == 1 ? "" : "s");
+        fmt::print("not tried  {} ({} image{})\n", terminal_text(what), images,
+                   images == 1 ? "" : "s");
     fmt::print("in all     {} states: {}\n", report.states, counted(report.all_verdicts));
     print_promise(report);
     for (const auto &[reason, images] : report.infra_reasons)

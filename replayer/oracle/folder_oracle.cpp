@@ -23,6 +23,16 @@ constexpr const char *kScratch = "/scratch";
 constexpr const char *kOracle = "/oracle";
 constexpr std::size_t kSummaryLimit = 300;
 
+// A program that passes an image without having looked at it says so.
+std::string not_tried_in(const std::string &output)
+{
+    const auto document = nlohmann::json::parse(output, nullptr, false);
+    const auto words = document.is_object() ? document.find("not_tried") : document.end();
+    return words != document.end() && words->is_string()
+               ? words->get<std::string>().substr(0, kSummaryLimit)
+               : std::string();
+}
+
 // What the program prints is evidence as far as it is what README.md says, and text where it is
 // not.
 void read_evidence(const CommandResult &result, Evidence &evidence)
@@ -51,13 +61,18 @@ void read_evidence(const CommandResult &result, Evidence &evidence)
 
 } // namespace
 
-void FolderOracle::look(Phase phase, const PmPart &image, const Question &question,
+bool FolderOracle::look(Phase phase, const PmPart &image, const Question &question,
                         Judgement &judgement) const
 {
     if (phase == Phase::before ? !folder_.before : !folder_.after)
-        return;
-    if (auto evidence = ask_program(folder_, phase, image, scratch_.path()))
-        object(question, std::move(*evidence), judgement);
+        return true;
+    ProgramAnswer answer = ask_program(folder_, phase, image, scratch_.path());
+    if (answer.evidence)
+        object(question, std::move(*answer.evidence), judgement);
+    if (answer.not_tried.empty())
+        return true;
+    judgement.not_tried.push_back(fmt::format("{}: {}", name(), answer.not_tried));
+    return false;
 }
 
 void copy_part(const PmPart &from, const fs::path &to)
@@ -86,8 +101,8 @@ void copy_part(const PmPart &from, const fs::path &to)
     }
 }
 
-std::optional<Evidence> ask_program(const OracleFolder &folder, Phase phase, const PmPart &image,
-                                    const fs::path &scratch)
+ProgramAnswer ask_program(const OracleFolder &folder, Phase phase, const PmPart &image,
+                          const fs::path &scratch)
 {
     const TemporaryDirectory directory(scratch, "oracle-");
     const bool copied = phase == Phase::before || folder.copy;
@@ -105,7 +120,7 @@ std::optional<Evidence> ask_program(const OracleFolder &folder, Phase phase, con
                       {{folder.directory, kOracle}, {file, kImage, copied}, {work, kScratch, true}},
                       folder.limits);
     if (result.success())
-        return std::nullopt;
+        return {.not_tried = not_tried_in(result.output)};
     Evidence evidence;
     evidence.oracle = folder.name;
     read_evidence(result, evidence);
@@ -127,7 +142,7 @@ std::optional<Evidence> ask_program(const OracleFolder &folder, Phase phase, con
                         folder.name, result.end.describe(), evidence.summary);
         evidence.details["end"] = result.end.describe();
     }
-    return evidence;
+    return {.evidence = std::move(evidence)};
 }
 
 } // namespace fencepost::oracle

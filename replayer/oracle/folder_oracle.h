@@ -21,7 +21,7 @@ public:
     {
     }
 
-    void look(Phase phase, const PmPart &image, const Question &question,
+    bool look(Phase phase, const PmPart &image, const Question &question,
               Judgement &judgement) const override;
     bool looks_last() const override { return folder_.after && !folder_.before; }
 
@@ -30,9 +30,14 @@ private:
     guest::ScratchDirectory scratch_;
 };
 
-// Nothing: it passed. Copies are made in `scratch`.
-std::optional<Evidence> ask_program(const OracleFolder &folder, Phase phase, const PmPart &image,
-                                    const std::filesystem::path &scratch);
+struct ProgramAnswer {
+    std::optional<Evidence> evidence = {}; // nothing: it passed
+    std::string not_tried = {}; // of a pass: why it did not look at the image; empty: it did
+};
+
+// Copies are made in `scratch`.
+ProgramAnswer ask_program(const OracleFolder &folder, Phase phase, const PmPart &image,
+                          const std::filesystem::path &scratch);
 
 // Copies a part of a file to the start of another; holes stay holes.
 void copy_part(const PmPart &from, const std::filesystem::path &to);

@@ -57,7 +57,7 @@ private:
     };
 
     void examine(const Subject &subject, Judgement &judgement) override;
-    void ask_host(Phase phase, const Subject &subject, Judgement &judgement) const;
+    bool ask_host(Phase phase, const Subject &subject, Judgement &judgement) const;
     bool ask_guest(Round &round, const Subject &subject, Judgement &judgement) const;
     bool hear(const Round &round, bool closing, const Subject &subject, Judgement &judgement) const;
     Question question_of(const Subject &subject) const;
@@ -66,7 +66,8 @@ private:
     run::Inputs inputs_;
     std::vector<std::unique_ptr<Oracle>> oracles_;
     JudgeRequest request_;
-    std::optional<JudgeRequest> closing_; // after a look of those that look last
+    JudgeRequest closing_; // after a look of those that look last
+    bool looks_last_ = false;
 };
 
 ImageJudge::ImageJudge(const JudgeSettings &settings)
@@ -74,14 +75,10 @@ ImageJudge::ImageJudge(const JudgeSettings &settings)
 {
     for (const auto &oracle : oracles_)
         oracle->ask(request_);
-    const bool apart = std::any_of(oracles_.begin(), oracles_.end(),
-                                   [](const auto &oracle) { return oracle->looks_last(); });
-    if (!request_.remove || !apart)
-        return;
-    request_.remove = false;
-    closing_.emplace();
-    closing_->mount = request_.mount;
-    closing_->remove = true;
+    looks_last_ = std::any_of(oracles_.begin(), oracles_.end(),
+                              [](const auto &oracle) { return oracle->looks_last(); });
+    closing_.mount = request_.mount;
+    closing_.remove = true;
 }
 
 void ImageJudge::prepare(guest::Guest &guest)
@@ -152,8 +149,10 @@ std::chrono::milliseconds ImageJudge::answer_time(const Subject &subject) const
 
 void ImageJudge::examine(const Subject &subject, Judgement &judgement)
 {
-    ask_host(Phase::before, subject, judgement);
+    const bool looked = ask_host(Phase::before, subject, judgement);
     Round round{request_};
+    const bool closes = request_.remove && (looks_last_ || !looked);
+    round.request.remove = request_.remove && !closes;
     if (!ask_guest(round, subject, judgement))
         return;
     const bool mounted = hear(round, false, subject, judgement);
@@ -165,24 +164,27 @@ void ImageJudge::examine(const Subject &subject, Judgement &judgement)
         return;
     if (!round.reply.still_mounted)
         ask_host(Phase::after, subject, judgement);
-    if (!closing_ || (judgement.verdict != Verdict::pass && subject.crashed))
+    if (!closes || (judgement.verdict != Verdict::pass && subject.crashed))
         return;
-    Round closing{*closing_};
+    Round closing{closing_};
     if (ask_guest(closing, subject, judgement))
         hear(closing, true, subject, judgement);
 }
 
-void ImageJudge::ask_host(Phase phase, const Subject &subject, Judgement &judgement) const
+// Whether those that had to look at the image could.
+bool ImageJudge::ask_host(Phase phase, const Subject &subject, Judgement &judgement) const
 {
     if (!inputs_.mount)
-        return;
+        return true;
     const std::size_t number = inputs_.mount->pm_device;
     const guest::PmConfig &device = inputs_.config.pm.at(number);
     const std::uint64_t offset = guest::pm_data_offset(device);
     const PmPart part = {subject.pm_files[number], offset, device.size - offset};
     const TimeSpent spent(judgement.oracle_seconds);
+    bool looked = true;
     for (const auto &oracle : oracles_)
-        oracle->look(phase, part, question_of(subject), judgement);
+        looked = oracle->look(phase, part, question_of(subject), judgement) && looked;
+    return looked;
 }
 
 // False: it answered, but its kernel had crashed, and `judgement` says so.

@@ -53,7 +53,7 @@ struct Judgement {
     std::optional<agent::TreeDump> tree = {};
     double guest_seconds = 0;                            // in requests to the guest
     double oracle_seconds = 0;                           // in programs on the host
-    std::vector<std::string> not_tried = {};             // by `usable`, and why
+    std::vector<std::string> not_tried = {};             // "oracle: what, and why"
     std::optional<agent::SpaceUse> used_when_empty = {}; // nothing: not everything was removed
     unsigned masked = 0; // objections that were left out, because healthy images get them too
     // Not fit for another image: it crashed, complained, failed a mount or keeps one.

@@ -70,8 +70,9 @@ public:
     virtual void judge(const Hearing &, Judgement &) const {}
 
     // On the host: the image as the power failure left it, before any guest has it, and as the
-    // guest left it.
-    virtual void look(Phase, const PmPart &, const Question &, Judgement &) const {}
+    // guest left it. False: it would have to, and cannot with this image, as `not_tried` says; it
+    // then looks last.
+    virtual bool look(Phase, const PmPart &, const Question &, Judgement &) const { return true; }
     // It needs to see all that was recovered, and sees it only when the guest is done: removing
     // everything is then a request of its own that closes the test.
     virtual bool looks_last() const { return false; }

@@ -101,14 +101,15 @@ public:
                 add_evidence(judgement, {name(), Verdict::infra_error, step.message, {}});
         if (hearing.question.crashed)
             judge_problems(reply, judgement);
-        judgement.not_tried.insert(judgement.not_tried.end(), reply.not_tried.begin(),
-                                   reply.not_tried.end());
+        for (const std::string &what : reply.not_tried)
+            judgement.not_tried.push_back(fmt::format("{}: {}", name(), what));
         if (!reply.removed)
             return;
         judge_space(reply, judgement);
         judgement.used_when_empty = reply.used_after;
         if (!healthy_.known && hearing.question.crashed)
-            judgement.not_tried.push_back("leaks: no image without a crash could be emptied");
+            judgement.not_tried.push_back(
+                fmt::format("{}: leaks: no image without a crash could be emptied", name()));
     }
 
     bool changes_image() const override { return true; }

@@ -57,7 +57,7 @@ struct TestReport {
     // Of this session.
     std::uint64_t tested = 0;
     std::map<std::string, std::uint64_t> verdicts;
-    std::map<std::string, std::uint64_t> not_tried; // by `usable`: images, by what and why
+    std::map<std::string, std::uint64_t> not_tried; // images, by oracle, what and why
     std::uint64_t confirmed = 0;
     std::uint64_t known = 0; // states whose image had its verdict already
     double seconds = 0;

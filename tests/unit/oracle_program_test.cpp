@@ -37,7 +37,7 @@ protected:
     }
     std::optional<Evidence> ask(const std::string &folder, Phase phase = Phase::after)
     {
-        return ask_program(find_folder(folder), phase, image(), directory_.path());
+        return ask_program(find_folder(folder), phase, image(), directory_.path()).evidence;
     }
     static std::string refusal(const std::string &name)
     {
@@ -67,6 +67,27 @@ TEST_F(Programs, ExitStatusIsTheVerdict)
         ASSERT_TRUE(evidence) << program;
         EXPECT_EQ(evidence->verdict, verdict) << program;
     }
+}
+
+TEST_F(Programs, APassMaySayThatItDidNotLook)
+{
+    const auto not_tried = [&](const std::string &program) {
+        const ProgramAnswer answer =
+            ask_program(find_folder(oracle(program)), Phase::after, image(), directory_.path());
+        EXPECT_FALSE(answer.evidence);
+        return answer.not_tried;
+    };
+    EXPECT_EQ(not_tried("exit 0"), "");
+    EXPECT_EQ(not_tried("echo looks good"), "");
+    EXPECT_EQ(not_tried(R"(echo '{"not_tried": 7}')"), "");
+    EXPECT_EQ(not_tried(R"(echo '{"not_tried": "encrypted"}')"), "encrypted");
+
+    const FolderOracle mine(find_folder(oracle(R"(echo '{"not_tried": "encrypted"}')")),
+                            directory_.path());
+    Judgement judgement;
+    EXPECT_FALSE(mine.look(Phase::after, image(), {}, judgement));
+    EXPECT_EQ(judgement.not_tried, std::vector<std::string>{mine.name() + ": encrypted"});
+    EXPECT_TRUE(mine.look(Phase::before, image(), {}, judgement)) << "it need not";
 }
 
 TEST_F(Programs, EvidenceIsKept)

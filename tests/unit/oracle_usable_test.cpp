@@ -95,7 +95,7 @@ TEST(Usable, WhatCouldNotBeRemovedIsNotCompared)
     const Judgement unknown = judged(reply_with(1, 1));
     EXPECT_EQ(said(unknown), "") << "nothing to compare with";
     EXPECT_EQ(unknown.not_tried,
-              std::vector<std::string>{"leaks: no image without a crash could be emptied"});
+              std::vector<std::string>{"usable: leaks: no image without a crash could be emptied"});
 }
 
 TEST(Usable, ATrialThatFailedSaysNothing)
