@@ -28,9 +28,9 @@ void add_walk_arguments(CLI::App &verb, WalkArguments &arguments)
                     "instructions too)")
         ->capture_default_str();
     verb.add_option("--strategy", arguments.strategy,
-                    "States to generate, joined by commas: prefix, none-all, returns, subsets:K, "
-                    "torn, exhaustive:CAP, random:N, "
-                    "all, accumulate, accumulate-reverse, count, or a pmreorder engine")
+                    fmt::format("Comma-separated strategies that generate states: {}; or a "
+                                "pmreorder engine (docs/reference/strategies.md)",
+                                states::strategy_names()))
         ->capture_default_str();
     verb.add_option("--seed", arguments.seed, "Of the strategy random")->capture_default_str();
     verb.add_option("--window", arguments.window,

@@ -56,42 +56,14 @@ Choice ChosenLevels::choice() const
     return made;
 }
 
-bool Enumeration::run(const Strategy &strategy)
+bool Enumeration::none()
 {
-    switch (strategy.kind) {
-    case StrategyKind::none_all:
-        return emit_({}) && emit_({.base = Base::all});
-    case StrategyKind::all:
-        return emit_({.base = Base::all});
-    case StrategyKind::prefix:
-    case StrategyKind::returns:
-        return true;
-    case StrategyKind::subsets:
-        for (const Base base : {Base::none, Base::all})
-            for (std::uint64_t size = 0;
-                 size <= std::min<std::uint64_t>(strategy.number, table_.items().size()); ++size)
-                if (!subsets(base, size))
-                    return false;
-        return true;
-    case StrategyKind::torn:
-        return torn();
-    case StrategyKind::exhaustive:
-        return exhaustive(strategy.number);
-    case StrategyKind::random:
-        for (std::uint64_t index = 0; index < strategy.number; ++index)
-            if (!random(seed_, index))
-                return false;
-        return true;
-    case StrategyKind::accumulate:
-    case StrategyKind::accumulate_reverse:
-        for (std::uint64_t count = 0; count <= table_.items().size(); ++count)
-            if (!accumulate(strategy.kind == StrategyKind::accumulate ? Choice::Kind::forward
-                                                                      : Choice::Kind::backward,
-                            count))
-                return false;
-        return true;
-    }
-    check_failed(__FILE__, __LINE__, "kind", "a strategy of no kind");
+    return emit_({});
+}
+
+bool Enumeration::all()
+{
+    return emit_({.base = Base::all});
 }
 
 // Which of a sampled run's torn states are generated depends on nothing but the crash point.
@@ -101,7 +73,6 @@ bool Enumeration::takes(std::uint32_t item, std::uint64_t level) const
            Draw(0, seq_, item).below(kSampledRuns) == 0;
 }
 
-// Each run torn, alone in PM and with everything else.
 bool Enumeration::torn()
 {
     for (const Base base : {Base::none, Base::all})
@@ -116,10 +87,16 @@ bool Enumeration::torn()
     return true;
 }
 
-bool Enumeration::subsets(Base base, std::uint64_t size)
+bool Enumeration::subsets(std::uint64_t most)
 {
-    exceptions_.clear();
-    return subset_levels(base, 0, size, 0);
+    for (const Base base : {Base::none, Base::all})
+        for (std::uint64_t size = 0; size <= std::min<std::uint64_t>(most, table_.items().size());
+             ++size) {
+            exceptions_.clear();
+            if (!subset_levels(base, 0, size, 0))
+                return false;
+        }
+    return true;
 }
 
 // Every choice of `size` items, each at every level but the base's.
@@ -193,7 +170,15 @@ std::uint64_t random_level(Draw &draw, const ItemTable &table, const Item &item)
 
 } // namespace
 
-bool Enumeration::random(std::uint64_t seed, std::uint64_t index)
+bool Enumeration::random(std::uint64_t count)
+{
+    for (std::uint64_t index = 0; index < count; ++index)
+        if (!draw(seed_, index))
+            return false;
+    return true;
+}
+
+bool Enumeration::draw(std::uint64_t seed, std::uint64_t index)
 {
     Draw draw(seed, seq_, index);
     exceptions_.clear();
@@ -203,6 +188,14 @@ bool Enumeration::random(std::uint64_t seed, std::uint64_t index)
             exceptions_.push_back({item, level});
     return emit_(
         {.exceptions = exceptions_, .kind = Choice::Kind::random, .index = index, .seed = seed});
+}
+
+bool Enumeration::accumulate(Choice::Kind kind)
+{
+    for (std::uint64_t count = 0; count <= table_.items().size(); ++count)
+        if (!accumulate(kind, count))
+            return false;
+    return true;
 }
 
 bool Enumeration::accumulate(Choice::Kind kind, std::uint64_t count)
@@ -237,8 +230,7 @@ bool Enumeration::cut(const Choice &choice)
     const CrashPoint point = {.seq = seq_};
     std::vector<ItemLevel> levels;
     Enumeration whole(table_, seq_, seed_, [&](const ChosenLevels &chosen) {
-        levels =
-            cut_levels({point, &table_, chosen, StrategyKind::all}, choice.cut, choice.cut_seq);
+        levels = cut_levels({point, &table_, chosen}, choice.cut, choice.cut_seq);
         return true;
     });
     whole.run(uncut);
@@ -253,7 +245,7 @@ bool Enumeration::run(const Choice &choice)
     case Choice::Kind::listed:
         return listed(choice);
     case Choice::Kind::random:
-        return random(choice.seed, choice.index);
+        return draw(choice.seed, choice.index);
     case Choice::Kind::exhaustive:
         return combination(choice.index);
     case Choice::Kind::forward:

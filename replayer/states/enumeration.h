@@ -9,7 +9,6 @@
 
 #include "replayer/states/crash_state.h"
 #include "replayer/states/items.h"
-#include "replayer/states/strategy.h"
 
 namespace fencepost::states {
 
@@ -38,20 +37,28 @@ public:
 
     void set_tearing(Tearing tearing) { tearing_ = tearing; }
 
-    // False when emit said so. Not for `prefix`, which depends on the crash point alone.
-    bool run(const Strategy &strategy);
+    // What strategies generate; false when emit said so.
+    bool none();
+    bool all();
+    // Up to `most` items away from none, and from all.
+    bool subsets(std::uint64_t most);
+    // Each run torn, alone in PM and with everything else.
+    bool torn();
+    // At most `cap` states; see capped().
+    bool exhaustive(std::uint64_t cap);
+    bool random(std::uint64_t count);
+    // kind: forward or backward.
+    bool accumulate(Choice::Kind kind);
+
     // The one state of a choice. A choice that this crash point does not have is an Error(usage).
     bool run(const Choice &choice);
 
     bool capped() const { return capped_; }
 
 private:
-    bool subsets(Base base, std::uint64_t size);
     bool subset_levels(Base base, std::size_t depth, std::uint64_t size, std::uint32_t from);
-    bool torn();
     bool takes(std::uint32_t item, std::uint64_t level) const;
-    bool exhaustive(std::uint64_t cap);
-    bool random(std::uint64_t seed, std::uint64_t index);
+    bool draw(std::uint64_t seed, std::uint64_t index);
     bool accumulate(Choice::Kind kind, std::uint64_t count);
     bool listed(const Choice &choice);
     bool cut(const Choice &choice);

@@ -7,7 +7,6 @@
 #include "replayer/states/crash_points.h"
 #include "replayer/states/enumeration.h"
 #include "replayer/states/items.h"
-#include "replayer/states/strategy.h"
 
 namespace fencepost::states {
 
@@ -16,7 +15,6 @@ struct StateView {
     const CrashPoint &point;
     const ItemTable *items; // nullptr: no strategy asks for items, and there are no exceptions
     ChosenLevels levels;
-    StrategyKind strategy;
 };
 
 // Of a state whose crash point has its items.

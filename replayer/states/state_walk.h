@@ -103,9 +103,8 @@ private:
     void step(std::uint64_t seq, const trace::Event &event, std::span<const std::byte> wide_values,
               StateListener &listener);
     bool visit(const CrashPoint &point, StateListener &listener);
-    bool offer(const CrashPoint &point, const ChosenLevels &levels, StrategyKind strategy,
-               StateListener &listener);
-    bool wants(StrategyKind kind) const;
+    bool offer(const CrashPoint &point, const ChosenLevels &levels, StateListener &listener);
+    bool wants(StrategyPoints points) const;
     const trace::Event &as_counted(const trace::Event &event);
 
     const trace::TraceReader &reader_;

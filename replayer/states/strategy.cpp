@@ -5,69 +5,122 @@
 #include <charconv>
 
 #include "base/error.h"
+#include "replayer/states/enumeration.h"
 
 namespace fencepost::states {
 
 namespace {
 
-enum class Number : std::uint8_t { none, needed, optional };
+constexpr std::uint64_t kDefaultCap = 65536;
 
-struct Name {
+using E = Enumeration;
+using Points = StrategyPoints;
+
+constexpr StrategyInfo kStrategies[] = {
+    {"none-all", "", 0, Points::every, false, "what is guaranteed alone; everything written",
+     [](E &e, std::uint64_t) { return e.none() && e.all(); }},
+    {"prefix", "", 0, Points::failure_points, false,
+     "everything written, at each distinct failure point: a flush or fence reached by a new call "
+     "stack with a store since the last one",
+     [](E &e, std::uint64_t) { return e.all(); }},
+    {"returns", "", 0, Points::returns, false,
+     "everything written, each time an operation or system call has returned",
+     [](E &e, std::uint64_t) { return e.all(); }},
+    {"subsets", "K", 0, Points::every, true,
+     "up to K items persisted and no other, and up to K items lost and no other",
+     [](E &e, std::uint64_t number) { return e.subsets(number); }},
+    {"torn", "", 0, Points::every, true, "each run of lines torn: alone, and with everything else",
+     [](E &e, std::uint64_t) { return e.torn(); }},
+    {"exhaustive", "CAP", kDefaultCap, Points::every, true,
+     "every state, up to CAP at a crash point; says so where it meets the cap",
+     [](E &e, std::uint64_t number) { return e.exhaustive(number); }},
+    {"random", "N", 0, Points::every, true, "N states at each crash point, drawn under --seed",
+     [](E &e, std::uint64_t number) { return e.random(number); }},
+    {"all", "", 0, Points::every, false, "everything written",
+     [](E &e, std::uint64_t) { return e.all(); }},
+    {"accumulate", "", 0, Points::every, true,
+     "items one after the other, in the order in which they were first written",
+     [](E &e, std::uint64_t) { return e.accumulate(Choice::Kind::forward); }},
+    {"accumulate-reverse", "", 0, Points::every, true, "the same, the last one first",
+     [](E &e, std::uint64_t) { return e.accumulate(Choice::Kind::backward); }},
+};
+
+// pmreorder's engines (docs/explanation/crash-states.md says how they differ).
+struct Engine {
     std::string_view name;
-    StrategyKind kind;
-    Number number;
-    std::uint64_t preset = 0; // when no number is given
+    std::string_view strategy;
+    std::uint64_t preset = 0; // instead of the strategy's
+};
+constexpr Engine kEngines[] = {
+    {"NoReorderDoCheck", "all"},
+    {"ReorderFull", "exhaustive"},
+    {"ReorderPartial", "random", 3},
+    {"ReorderAccumulative", "accumulate"},
+    {"ReorderReverseAccumulative", "accumulate-reverse"},
 };
 
-constexpr Name kNames[] = {
-    {"none-all", StrategyKind::none_all, Number::none},
-    {"all", StrategyKind::all, Number::none},
-    {"prefix", StrategyKind::prefix, Number::none},
-    {"returns", StrategyKind::returns, Number::none},
-    {"subsets", StrategyKind::subsets, Number::needed},
-    {"torn", StrategyKind::torn, Number::none},
-    {"exhaustive", StrategyKind::exhaustive, Number::optional, kDefaultCap},
-    {"random", StrategyKind::random, Number::needed},
-    {"accumulate", StrategyKind::accumulate, Number::none},
-    {"accumulate-reverse", StrategyKind::accumulate_reverse, Number::none},
-    // pmreorder's engines (docs/explanation/crash-states.md says how they differ).
-    {"NoReorderDoCheck", StrategyKind::all, Number::none},
-    {"ReorderFull", StrategyKind::exhaustive, Number::optional, kDefaultCap},
-    {"ReorderPartial", StrategyKind::random, Number::optional, 3},
-    {"ReorderAccumulative", StrategyKind::accumulate, Number::none},
-    {"ReorderReverseAccumulative", StrategyKind::accumulate_reverse, Number::none},
-};
+const StrategyInfo *find(std::string_view name)
+{
+    for (const StrategyInfo &info : kStrategies)
+        if (info.name == name)
+            return &info;
+    return nullptr;
+}
+
+std::string usage_of(const StrategyInfo &info)
+{
+    return info.argument.empty() ? std::string(info.name)
+                                 : fmt::format("{}:{}", info.name, info.argument);
+}
+
+std::uint64_t parse_number(std::string_view word, std::string_view digits)
+{
+    std::uint64_t number = 0;
+    const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    if (parsed.ec != std::errc() || parsed.ptr != digits.data() + digits.size())
+        fail(ErrorKind::usage, "'{}' in the strategy '{}' is not a number", digits, word);
+    if (number == 0)
+        fail(ErrorKind::usage, "the strategy '{}' would generate nothing: 0 is too few", word);
+    return number;
+}
 
 Strategy parse_one(std::string_view word)
 {
     const std::size_t colon = word.find(':');
     const std::string_view name = word.substr(0, colon);
-    for (const Name &known : kNames) {
-        if (known.name != name)
-            continue;
-        if (colon == std::string_view::npos) {
-            if (known.number == Number::needed)
-                fail(ErrorKind::usage, "the strategy '{}' needs a number, as in {}:2", name, name);
-            return {known.kind, known.preset};
+    const StrategyInfo *info = find(name);
+    std::uint64_t preset = info ? info->preset : 0;
+    for (const Engine &engine : kEngines)
+        if (engine.name == name) {
+            info = find(engine.strategy);
+            preset = engine.preset != 0 ? engine.preset : info->preset;
         }
-        if (known.number == Number::none)
+    if (!info)
+        fail(ErrorKind::usage, "there is no strategy '{}'; there are {}", name, strategy_names());
+    if (colon != std::string_view::npos) {
+        if (info->argument.empty())
             fail(ErrorKind::usage, "the strategy '{}' takes no number", name);
-        const std::string_view digits = word.substr(colon + 1);
-        std::uint64_t number = 0;
-        const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-        if (parsed.ec != std::errc() || parsed.ptr != digits.data() + digits.size())
-            fail(ErrorKind::usage, "'{}' in the strategy '{}' is not a number", digits, word);
-        if (number == 0)
-            fail(ErrorKind::usage, "the strategy '{}' would generate nothing: 0 is too few", word);
-        return {known.kind, number};
+        return {info, parse_number(word, word.substr(colon + 1))};
     }
-    fail(ErrorKind::usage,
-         "there is no strategy '{}'; there are none-all, prefix, returns, subsets:K, torn, "
-         "exhaustive:CAP, random:N, all, accumulate, accumulate-reverse, and count",
-         name);
+    if (!info->argument.empty() && preset == 0)
+        fail(ErrorKind::usage, "the strategy '{}' needs a number, as in {}:2", name, name);
+    return {info, preset};
 }
 
 } // namespace
+
+std::span<const StrategyInfo> all_strategies()
+{
+    return kStrategies;
+}
+
+std::string strategy_names()
+{
+    std::string names;
+    for (const StrategyInfo &info : kStrategies)
+        names += usage_of(info) + ", ";
+    return names + "and count";
+}
 
 std::vector<Strategy> parse_strategies(std::string_view text)
 {
@@ -85,11 +138,9 @@ std::vector<Strategy> parse_strategies(std::string_view text)
 
 std::string text_of(const Strategy &strategy)
 {
-    for (const Name &known : kNames)
-        if (known.kind == strategy.kind)
-            return known.number == Number::none ? std::string(known.name)
-                                                : fmt::format("{}:{}", known.name, strategy.number);
-    check_failed(__FILE__, __LINE__, "kind", "a strategy without a name");
+    return strategy.info->argument.empty()
+               ? std::string(strategy.info->name)
+               : fmt::format("{}:{}", strategy.info->name, strategy.number);
 }
 
 std::string text_of(const std::vector<Strategy> &strategies)

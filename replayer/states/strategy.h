@@ -1,35 +1,46 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Which of the legal crash states are generated.
+// Which of the legal crash states are generated: one table of strategies.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace fencepost::states {
 
-enum class StrategyKind : std::uint8_t {
-    none_all,           // what is guaranteed; everything written
-    all,                // everything written
-    prefix,             // everything written, at each distinct failure point
-    returns,            // everything written, each time an operation or system call has returned
-    subsets,            // up to `number` items away from none, and from all
-    torn,               // each run torn: alone in PM, and with everything else
-    exhaustive,         // every state, up to `number` a crash point
-    random,             // `number` states a crash point
-    accumulate,         // items one after the other, in the order in which they were first written
-    accumulate_reverse, // the same, the last one first
+class Enumeration;
+
+// Where a strategy asks for states.
+enum class StrategyPoints : std::uint8_t {
+    every,          // at each crash point that ends an epoch, or where the promise changes
+    failure_points, // see FailurePoints
+    returns,        // when an operation or system call has returned
 };
 
+// A row of the table. Parsing, messages, --help and docs/reference/strategies.md come from it.
+struct StrategyInfo {
+    std::string_view name;
+    std::string_view argument; // what its number means, as in subsets:K; empty: it takes none
+    std::uint64_t preset;      // the number where none is given; 0: one must be given
+    StrategyPoints points;
+    bool needs_items;
+    std::string_view help;
+    // False: whoever gets the states has enough.
+    bool (*generate)(Enumeration &enumeration, std::uint64_t number);
+};
+
+std::span<const StrategyInfo> all_strategies();
+// "none-all, prefix, subsets:K, … and count"
+std::string strategy_names();
+
 struct Strategy {
-    StrategyKind kind = StrategyKind::none_all;
-    std::uint64_t number = 0; // where the strategy takes one
+    const StrategyInfo *info; // a row of the table
+    std::uint64_t number = 0; // where it takes one
 
     bool operator==(const Strategy &) const = default;
 };
-
-inline constexpr std::uint64_t kDefaultCap = 65536;
 
 // `prefix,subsets:2`: names with numbers, in the order in which they are applied at each crash
 // point. pmreorder's engines are accepted by their names. `count` generates nothing.

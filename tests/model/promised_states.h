@@ -125,8 +125,7 @@ private:
             legality.crash_point(in_flight);
             const std::uint64_t promised = promises_[point.seq];
             states::Enumeration(table_, point.seq, 1, [&](const states::ChosenLevels &levels) {
-                const states::StateView state = {point, &table_, levels,
-                                                 states::StrategyKind::exhaustive};
+                const states::StateView state = {point, &table_, levels};
                 const auto set = sets.settled() | pieces_of(state, sets);
                 found[promised].set(set);
                 if (!strict)
@@ -141,7 +140,7 @@ private:
                 ++totals.labels;
                 totals.incidental += !clean;
                 return true;
-            }).run({states::StrategyKind::exhaustive, UINT64_MAX});
+            }).exhaustive(UINT64_MAX);
         };
         for (std::size_t seq = 0; seq < events_.size(); ++seq) {
             const auto point = points.before(seq, events_[seq]);

@@ -87,7 +87,7 @@ TEST_F(CrashImages, SmallTracesHaveTheImagesOfTheirDefinition)
             states::StateWalk walk(reader,
                                    {.model = kind,
                                     .fences = rule,
-                                    .strategies = {{states::StrategyKind::exhaustive, 1 << 20}},
+                                    .strategies = states::parse_strategies("exhaustive:1048576"),
                                     .grouping = states::Grouping::off});
             walk.run(listener);
             for (const states::EpochCount &epoch : listener.epochs) {
@@ -226,7 +226,7 @@ TEST_F(CrashImages, LabelsAreAboutImages)
         const auto go = [&](model::FenceRule rule, PromisedImages &listener) {
             states::StateWalk walk(reader,
                                    {.fences = rule,
-                                    .strategies = {{states::StrategyKind::exhaustive, 1 << 20}},
+                                    .strategies = states::parse_strategies("exhaustive:1048576"),
                                     .grouping = states::Grouping::off});
             walk.run(listener);
         };
@@ -283,7 +283,7 @@ TEST_P(PmImages, PrefixIsAReplay)
         ++points;
         return true;
     });
-    states::StateWalk walk(reader, {.strategies = {{states::StrategyKind::prefix, 0}}});
+    states::StateWalk walk(reader, {.strategies = states::parse_strategies("prefix")});
     const states::WalkReport report = walk.run(listener);
     EXPECT_EQ(report.failure_points, points);
     EXPECT_GT(points, 40u);

@@ -48,11 +48,11 @@ image::Hash128 identity_by_name(const states::Choice &choice, const StateView &s
 {
     const std::string id = states::id_of({.trace = "00000000", .choice = choice});
     image::Hash128 identity;
-    states::Enumeration enumeration(
-        *state.items, state.point.seq, 1, [&](const states::ChosenLevels &levels) {
-            identity = images.hash({state.point, state.items, levels, states::StrategyKind::all});
-            return true;
-        });
+    states::Enumeration enumeration(*state.items, state.point.seq, 1,
+                                    [&](const states::ChosenLevels &levels) {
+                                        identity = images.hash({state.point, state.items, levels});
+                                        return true;
+                                    });
     enumeration.run(states::parse_crash_state(id).choice);
     return identity;
 }
@@ -137,10 +137,10 @@ TEST_F(DecidingStoresTest, EveryProbeIsALegalState)
         trace::write_small_trace(path(), source.next());
         for (const model::ModelKind kind :
              {model::ModelKind::adr, model::ModelKind::eadr, model::ModelKind::line}) {
-            const states::WalkOptions options = {
-                .model = kind,
-                .strategies = {{states::StrategyKind::exhaustive, 1 << 20}},
-                .grouping = states::Grouping::off};
+            const states::WalkOptions options = {.model = kind,
+                                                 .strategies =
+                                                     states::parse_strategies("exhaustive:1048576"),
+                                                 .grouping = states::Grouping::off};
             std::map<std::uint64_t, std::set<std::string>> legal; // by crash point
             walk(options, [&](const StateView &state, StateImages &images) {
                 legal[state.point.seq].insert(images.hash(state).hex());

@@ -289,6 +289,20 @@ TEST_F(States, StrategiesThatAreNone)
               "prefix,subsets:2,exhaustive:65536,random:3");
 }
 
+TEST_F(States, TheReferenceHasTheTable)
+{
+    const std::string page = read_file(FENCEPOST_SOURCE "/docs/reference/strategies.md");
+    std::string table;
+    for (const StrategyInfo &info : all_strategies()) {
+        const char *where = info.points == StrategyPoints::every            ? "every crash point"
+                            : info.points == StrategyPoints::failure_points ? "failure points"
+                                                                            : "returns";
+        table += fmt::format("| `{}{}{}` | {} | {} |\n", info.name,
+                             info.argument.empty() ? "" : ":", info.argument, where, info.help);
+    }
+    EXPECT_NE(page.find("|---|---|---|\n" + table + "\n"), std::string::npos) << table;
+}
+
 TEST_F(States, Windows)
 {
     const trace::TraceReader reader = made(R"(
