@@ -109,7 +109,7 @@ void GuestLog::watch(std::size_t channel, std::string_view text)
         line += text.substr(0, std::min(newline, text.size()));
         if (newline == std::string_view::npos && line.size() < kLineLimit)
             return;
-        if (!crash_told_ && tells_crash(parse_record(line).text)) {
+        if (!crash_told_ && tells_crash(parse_record(line))) {
             crash_told_ = true;
             constexpr std::uint64_t kOne = 1;
             [[maybe_unused]] const ssize_t told = write(crash_fd_.get(), &kOne, sizeof kOne);

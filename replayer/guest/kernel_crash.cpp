@@ -147,13 +147,13 @@ LogRecord take_record(std::string_view &log)
 std::optional<KernelCrash> find_kernel_crash(std::string_view log)
 {
     while (!log.empty()) {
-        const std::string_view first = take_record(log).text;
+        const LogRecord first = take_record(log);
         if (!tells_crash(first))
             continue;
         CrashReader reader;
         while (!log.empty() && reader.take(trimmed(take_record(log).text))) {
         }
-        return reader.take_crash(first);
+        return reader.take_crash(first.text);
     }
     return std::nullopt;
 }

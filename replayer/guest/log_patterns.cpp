@@ -4,27 +4,38 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 namespace fencepost::guest {
 
 namespace {
 
+enum class Place {
+    anywhere,
+    word,  // not within one: "DEBUG: " is no "BUG: "
+    start, // of the line, but for what is in brackets before it
+};
+
 struct LogPattern {
-    std::string_view text; // anywhere in the line
+    std::string_view text;
     Alarm alarm;
-    std::string_view also = {}; // and this too
+    std::string_view also = {}; // and this too, anywhere in the line
+    Place place = Place::anywhere;
 };
 
 // The first that matches counts.
 constexpr std::array kPatterns = {
     LogPattern{kPanic, Alarm::crash},
     LogPattern{"kernel BUG at", Alarm::crash},
-    LogPattern{"BUG: ", Alarm::crash},
-    LogPattern{"Oops: ", Alarm::crash},
-    LogPattern{"general protection fault", Alarm::crash},
-    LogPattern{"divide error:", Alarm::crash},
-    LogPattern{"invalid opcode:", Alarm::crash},
-    LogPattern{"stack segment:", Alarm::crash},
+    LogPattern{"BUG: ", Alarm::crash, {}, Place::word},
+    LogPattern{"Oops: ", Alarm::crash, {}, Place::word},
+    // As die() has them. Of a process that is killed for them: "traps: prog[57] general protection
+    // fault ip:...".
+    LogPattern{"general protection fault: ", Alarm::crash, {}, Place::start},
+    LogPattern{"general protection fault, ", Alarm::crash, {}, Place::start},
+    LogPattern{"divide error: ", Alarm::crash, {}, Place::start},
+    LogPattern{"invalid opcode: ", Alarm::crash, {}, Place::start},
+    LogPattern{"stack segment: ", Alarm::crash, {}, Place::start},
     LogPattern{"PANIC: double fault", Alarm::crash},
     LogPattern{"hard LOCKUP", Alarm::crash},
     LogPattern{"Unable to handle kernel", Alarm::crash},
@@ -76,25 +87,56 @@ bool has(std::string_view text, std::string_view word)
     return false;
 }
 
-bool matches(const LogPattern &pattern, std::string_view text)
+bool has_word(std::string_view text, std::string_view word)
 {
-    return has(text, pattern.text) && has(text, pattern.also);
+    for (std::size_t at = text.find(word); at != std::string_view::npos;
+         at = text.find(word, at + 1))
+        if (at == 0 || !std::isalnum(static_cast<unsigned char>(text[at - 1])))
+            return true;
+    return false;
+}
+
+// With CONFIG_PRINTK_CALLER a console shows who spoke: "[    T57] ".
+std::string_view without_brackets(std::string_view text)
+{
+    const std::size_t end = text.find("] ");
+    return text.starts_with('[') && end != std::string_view::npos ? text.substr(end + 2) : text;
+}
+
+bool is_placed(const LogPattern &pattern, std::string_view text)
+{
+    switch (pattern.place) {
+    case Place::anywhere:
+        return has(text, pattern.text);
+    case Place::word:
+        return has_word(text, pattern.text);
+    case Place::start:
+        return without_brackets(text).starts_with(pattern.text);
+    }
+    return false;
+}
+
+bool matches(const LogPattern &pattern, const LogRecord &record)
+{
+    const bool of_kernel = !record.priority || *record.priority < 8;
+    return (of_kernel || pattern.alarm != Alarm::crash) && is_placed(pattern, record.text) &&
+           has(record.text, pattern.also);
 }
 
 } // namespace
 
-std::optional<Alarm> alarm_of(std::string_view text)
+std::optional<Alarm> alarm_of(const LogRecord &record)
 {
     for (const LogPattern &pattern : kPatterns)
-        if (matches(pattern, text))
+        if (matches(pattern, record))
             return pattern.alarm;
     return std::nullopt;
 }
 
-bool tells_crash(std::string_view text)
+bool tells_crash(const LogRecord &record)
 {
     return std::any_of(kPatterns.begin(), kPatterns.end(), [&](const LogPattern &pattern) {
-        return pattern.alarm == Alarm::crash && matches(pattern, text);
+        return pattern.alarm == Alarm::crash && matches(pattern, record);
     });
 }
 

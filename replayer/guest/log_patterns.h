@@ -5,6 +5,8 @@
 #include <optional>
 #include <string_view>
 
+#include "replayer/guest/kernel_crash.h"
+
 namespace fencepost::guest {
 
 // In ascending order of weight.
@@ -14,9 +16,10 @@ enum class Alarm {
     crash,   // oops, BUG, panic, lockup
 };
 
-// Of a line's text; nothing: no pattern matches.
-std::optional<Alarm> alarm_of(std::string_view text);
-bool tells_crash(std::string_view text);
+// By the words of a record; nothing: no pattern matches. What a process writes to the log can be no
+// crash of the kernel.
+std::optional<Alarm> alarm_of(const LogRecord &record);
+bool tells_crash(const LogRecord &record);
 
 // After it nobody in the guest runs.
 inline constexpr std::string_view kPanic = "Kernel panic - not syncing";

@@ -10,9 +10,9 @@ namespace {
 
 constexpr unsigned kErrorPriority = 3; // KERN_ERR; smaller is worse
 
-std::optional<Alarm> alarm_of(const guest::LogRecord &record)
+std::optional<Alarm> alarm_by_words_or_priority(const guest::LogRecord &record)
 {
-    if (const auto alarm = guest::alarm_of(record.text))
+    if (const auto alarm = guest::alarm_of(record))
         return alarm;
     if (record.priority && *record.priority <= kErrorPriority)
         return Alarm::error;
@@ -27,7 +27,7 @@ std::vector<LogAlarm> find_alarms(std::string_view log)
     while (!log.empty()) {
         const std::string_view rest = log;
         const guest::LogRecord record = guest::take_record(log);
-        const auto alarm = alarm_of(record);
+        const auto alarm = alarm_by_words_or_priority(record);
         if (!alarm)
             continue;
         // "WARNING: CPU: 0 PID: 57 at file:line function" has all that is wanted but the numbers.

@@ -2,7 +2,7 @@
 // See workload_finding.h.
 #include "replayer/test/workload_finding.h"
 
-#include <regex>
+#include <set>
 
 #include "base/digest.h"
 #include "base/error.h"
@@ -17,33 +17,47 @@ using run::WorkloadEnd;
 
 namespace {
 
-// The console has what a kernel said that could log no more.
-std::string log_of(const run::RunFiles &run)
+std::string text_of(const run::RunFiles &run, const std::filesystem::path &path)
 {
     const Folder folder = run.folder();
-    std::string log;
-    for (const std::filesystem::path &path : {run.kernel_log(), run.console()})
-        if (folder.kind_of(path.filename()) != Folder::Kind::nothing)
-            log += folder.read(path.filename(), run::kMostText) + "\n";
-    std::erase(log, '\r');
-    return log;
+    std::string text;
+    if (folder.kind_of(path.filename()) != Folder::Kind::nothing)
+        text = folder.read(path.filename(), run::kMostText) + "\n";
+    std::erase(text, '\r');
+    return text;
 }
 
-// The console has the time before each line: "[    1.234567] ".
-std::string without_times(const std::string &log)
+std::string log_of(const run::RunFiles &run)
 {
-    static const std::regex time(R"((^|\n)\[ *[0-9]+\.[0-9]+\] )");
-    return std::regex_replace(log, time, "$1");
+    return text_of(run, run.kernel_log()) + text_of(run, run.console());
 }
 
 } // namespace
+
+std::string kernel_lines(const std::string &kernel_log, const std::string &console)
+{
+    std::set<std::string_view> of_processes;
+    for (std::string_view rest = kernel_log; !rest.empty();) {
+        const guest::LogRecord record = guest::take_record(rest);
+        if (record.priority && *record.priority >= 8)
+            of_processes.insert(record.text);
+    }
+    std::string lines = kernel_log;
+    for (std::string_view rest = console; !rest.empty();) {
+        const std::string_view text = guest::take_record(rest).text;
+        if (!of_processes.contains(text))
+            lines += std::string(text) + "\n";
+    }
+    return lines;
+}
 
 std::optional<Finding> workload_finding(const run::RunFiles &run, const trace::Recording &recording)
 {
     const auto ended = [&](WorkloadEnd end) {
         return recording.outcome.starts_with(to_string(end));
     };
-    const std::optional<oracle::LogAlarm> alarm = oracle::find_alarm(without_times(log_of(run)));
+    const std::optional<oracle::LogAlarm> alarm = oracle::find_alarm(
+        kernel_lines(text_of(run, run.kernel_log()), text_of(run, run.console())));
     const bool crashed = alarm && alarm->alarm == oracle::Alarm::crash;
     if (!crashed && !ended(WorkloadEnd::panicked) && !ended(WorkloadEnd::hung))
         return std::nullopt;

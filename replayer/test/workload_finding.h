@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "replayer/run/run_directory.h"
 #include "replayer/test/results.h"
@@ -11,6 +12,10 @@
 namespace fencepost::test {
 
 inline constexpr const char *kWorkloadOracle = "workload";
+
+// What the kernel logged, and what it only showed on the console, as far as processes did not write
+// it.
+std::string kernel_lines(const std::string &kernel_log, const std::string &console);
 
 // A kernel that crashed, or a guest that never came back; nothing: neither.
 std::optional<Finding> workload_finding(const run::RunFiles &run,

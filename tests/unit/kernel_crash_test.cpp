@@ -66,9 +66,36 @@ TEST(KernelCrash, PanicsAndLockupsAreSome)
     EXPECT_EQ(panic->title, "Kernel panic - not syncing: sysrq triggered crash");
     EXPECT_EQ(panic->stack.size(), 2u);
     EXPECT_TRUE(panic->complete);
-    EXPECT_TRUE(tells_crash("watchdog: BUG: soft lockup - CPU#0 stuck for 26s! [fencepost-serve]"));
-    EXPECT_FALSE(tells_crash("WARNING: CPU: 0 PID: 57 at fs/dax.c:412"));
     EXPECT_FALSE(find_kernel_crash("6,1,1,-;EXT4-fs (pmem0): recovery complete\n"));
+}
+
+TEST(KernelCrash, WordsOfTheKernelAlone)
+{
+    for (const char *line :
+         {"watchdog: BUG: soft lockup - CPU#0 stuck for 26s! [fencepost-serve]",
+          "BUG: unable to handle page fault for address: ffffc90000001000",
+          "Oops: 0002 [#1] PREEMPT SMP NOPTI", "general protection fault: 0000 [#1] SMP",
+          "general protection fault, probably for non-canonical address 0xdead000000000100: 0000",
+          "Oops: general protection fault, probably for non-canonical address 0x0: 0000 [#1]",
+          "[    T57] general protection fault: 0000 [#1] SMP", "divide error: 0000 [#1] SMP",
+          "invalid opcode: 0000 [#1] PREEMPT SMP", "traps: PANIC: double fault, error_code: 0x0"}) {
+        EXPECT_TRUE(tells_crash({line, {}, {}})) << line;
+        EXPECT_TRUE(tells_crash({line, 4, {}})) << line;
+        EXPECT_FALSE(tells_crash({line, 12, {}})) << "written by a process: " << line;
+    }
+    for (const char *line : {
+             "WARNING: CPU: 0 PID: 57 at fs/dax.c:412",
+             "myfs: DEBUG: journal is empty",
+             "DEBUG: nothing",
+             // Of processes that were killed.
+             "traps: gp[57] general protection fault ip:401136 sp:7ffe5a3c error:0 in gp[401000+1]",
+             "traps: div[58] trap divide error ip:401136 sp:7ffe5a3c error:0 in div[401000+1]",
+             "traps: ud[59] trap invalid opcode ip:401136 sp:7ffe5a3c error:0 in ud[401000+1]",
+             "show_signal_msg: 7 callbacks suppressed; general protection fault: of others",
+         })
+        EXPECT_FALSE(tells_crash({line, {}, {}})) << line;
+    EXPECT_FALSE(find_kernel_crash("15,1,1,-;BUG: in my checker\n"));
+    EXPECT_TRUE(find_kernel_crash("15,1,1,-;BUG: in my checker\n4,2,1,-;Oops: 0002 [#1]\n"));
 }
 
 TEST(KernelCrash, RecordsHaveNumbers)

@@ -6,6 +6,7 @@
 #include "base/files.h"
 #include "replayer/test/grouping.h"
 #include "replayer/test/results.h"
+#include "replayer/test/workload_finding.h"
 
 namespace fencepost::test {
 namespace {
@@ -62,6 +63,15 @@ protected:
 
     const TemporaryDirectory directory_{testing::TempDir(), "results"};
 };
+
+// The console does not say who wrote a line; the log does.
+TEST(WorkloadFinding, ProcessesAreNotTheKernel)
+{
+    const std::string log = "6,1,1,-;fs: mounted\n11,2,1,-;BUG: in my checker\n";
+    EXPECT_EQ(kernel_lines(log, "[    1.5] BUG: in my checker\n[    1.6] Oops: 0002 [#1]\n"),
+              log + "Oops: 0002 [#1]\n");
+    EXPECT_EQ(kernel_lines("", "[    1.5] BUG: of a kernel\n"), "BUG: of a kernel\n");
+}
 
 TEST_F(ResultsTest, AVerdictStaysAndWhatHasNoneIsTested)
 {
