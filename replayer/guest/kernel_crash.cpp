@@ -3,6 +3,7 @@
 #include "replayer/guest/kernel_crash.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <charconv>
 
@@ -22,6 +23,43 @@ bool is_digit(char c)
 bool is_hex(char c)
 {
     return std::isxdigit(static_cast<unsigned char>(c));
+}
+
+bool is_alnum(char c)
+{
+    return std::isalnum(static_cast<unsigned char>(c));
+}
+
+// Words whose digits say what it is, not which one.
+bool is_name(std::string_view word)
+{
+    constexpr std::array<std::string_view, 20> kNames = {
+        "ext2", "ext3", "ext4", "jbd2", "f2fs", "e2fsck", "crc32", "crc32c", "x86",  "u8",
+        "u16",  "u32",  "u64",  "le16", "le32", "le64",   "be16",  "be32",   "be64", "sha256"};
+    std::string small(word);
+    std::transform(small.begin(), small.end(), small.begin(),
+                   [](unsigned char c) { return std::tolower(c); });
+    // PM is always the same device of a guest.
+    return small.starts_with("pmem") ||
+           std::find(kNames.begin(), kNames.end(), small) != kNames.end();
+}
+
+std::string word_without_numbers(std::string_view word)
+{
+    if (is_name(word))
+        return std::string(word);
+    const std::string_view digits = word.starts_with("0x") ? word.substr(2) : word;
+    if (std::any_of(word.begin(), word.end(), is_digit) &&
+        std::all_of(digits.begin(), digits.end(), is_hex))
+        return "#";
+    std::string result;
+    for (std::size_t at = 0; at < word.size(); ++at) {
+        if (!is_digit(word[at]))
+            result += word[at];
+        else if (at == 0 || !is_digit(word[at - 1]))
+            result += '#';
+    }
+    return result;
 }
 
 std::string_view trimmed(std::string_view text)
@@ -193,38 +231,22 @@ std::string last_kernel_words(std::string_view log)
     return last;
 }
 
-std::string without_numbers(std::string_view text)
+std::string change_words(std::string_view text,
+                         const std::function<std::string(std::string_view)> &change)
 {
     std::string result;
-    for (std::size_t at = 0; at < text.size();) {
-        std::size_t end = at;
-        while (end < text.size() && is_hex(text[end]))
-            ++end;
-        const bool prefixed = text.substr(at).starts_with("0x");
-        if (prefixed)
-            for (end = at + 2; end < text.size() && is_hex(text[end]);)
-                ++end;
-        const std::string_view word = text.substr(at, end - at);
-        const bool starts_word = at == 0 || !std::isalnum(static_cast<unsigned char>(text[at - 1]));
-        // Addresses without 0x are long; "dead" and "ext4" are words.
-        const bool address =
-            starts_word && word.size() >= 8 && std::any_of(word.begin(), word.end(), is_digit);
-        if (prefixed || address) {
-            result += '#';
-            at = end;
-        } else if (is_digit(text[at])) {
-            const bool part_of_word =
-                !starts_word && std::isalpha(static_cast<unsigned char>(text[at - 1]));
-            end = at;
-            while (end < text.size() && is_digit(text[end]))
-                ++end;
-            result += part_of_word ? std::string(text.substr(at, end - at)) : "#";
-            at = end;
-        } else {
-            result += text[at++];
-        }
+    while (!text.empty()) {
+        const auto end = std::find_if_not(text.begin(), text.end(), is_alnum);
+        const auto length = static_cast<std::size_t>(end - text.begin());
+        result += length == 0 ? std::string(1, text.front()) : change(text.substr(0, length));
+        text.remove_prefix(std::max<std::size_t>(length, 1));
     }
     return result;
+}
+
+std::string without_numbers(std::string_view text)
+{
+    return change_words(text, word_without_numbers);
 }
 
 } // namespace fencepost::guest

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -42,7 +43,11 @@ std::uint64_t last_sequence(std::string_view log);
 // The text of the last line that the kernel wrote; empty: none.
 std::string last_kernel_words(std::string_view log);
 
-// A text in which every number and address is '#'.
+// A text with other words: each run of letters and digits is changed.
+std::string change_words(std::string_view text,
+                         const std::function<std::string(std::string_view)> &change);
+// A text in which every number is '#': decimal, hexadecimal with 0x or without, and those within
+// and behind words, but for names such as ext4 and pmem0.
 std::string without_numbers(std::string_view text);
 
 } // namespace fencepost::guest

@@ -56,7 +56,8 @@ void read_evidence(const CommandResult &result, Evidence &evidence)
         evidence.summary = last_line(result.output);
     if (evidence.summary.empty())
         evidence.summary = result.last_words();
-    evidence.summary = without_numbers(evidence.summary.substr(0, kSummaryLimit));
+    evidence.title = evidence.summary.substr(0, kSummaryLimit);
+    evidence.summary = without_numbers(evidence.title);
 }
 
 } // namespace
@@ -142,6 +143,8 @@ ProgramAnswer ask_program(const OracleFolder &folder, Phase phase, const PmPart 
                         folder.name, result.end.describe(), evidence.summary);
         evidence.details["end"] = result.end.describe();
     }
+    if (evidence.verdict == Verdict::infra_error)
+        evidence.title.clear();
     return {.evidence = std::move(evidence)};
 }
 

@@ -2,6 +2,9 @@
 // See log_watch.h.
 #include "replayer/oracle/log_watch.h"
 
+#include <algorithm>
+#include <cctype>
+
 #include "replayer/oracle/log_context.h"
 
 namespace fencepost::oracle {
@@ -39,11 +42,20 @@ std::vector<LogAlarm> find_alarms(std::string_view log)
     return alarms;
 }
 
+std::string mask_key(std::string_view summary)
+{
+    return guest::change_words(summary, [](std::string_view word) {
+        const bool may_be_number =
+            std::all_of(word.begin(), word.end(), [](unsigned char c) { return std::isxdigit(c); });
+        return may_be_number ? "#" : std::string(word);
+    });
+}
+
 std::optional<LogAlarm> find_alarm(std::string_view log, const MaskedLines &masked)
 {
     std::optional<LogAlarm> gravest;
     for (LogAlarm &each : find_alarms(log)) {
-        if (each.alarm != Alarm::crash && masked.contains(each.summary))
+        if (each.alarm != Alarm::crash && masked.contains(mask_key(each.summary)))
             continue;
         if (!gravest || gravest->alarm < each.alarm)
             gravest = std::move(each);

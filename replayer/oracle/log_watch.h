@@ -22,7 +22,11 @@ struct LogAlarm {
     std::string summary; // the same whenever the same thing went wrong
 };
 
-// Summaries of lines that a healthy file system logs too.
+// What two summaries have in common that differ in numbers alone, also in those that
+// without_numbers() takes for words, such as "dead".
+std::string mask_key(std::string_view summary);
+
+// Keys of lines that a healthy file system logs too.
 using MaskedLines = std::set<std::string>;
 
 // Every line that must not be, in order. Lines are as the agent sends them

@@ -61,15 +61,14 @@ const char *doing(agent::JudgeStep step)
     return "a step";
 }
 
-// The same each time: without the limit, which depends on how long healthy images took.
-std::string summary_of_hang(std::optional<agent::JudgeStep> step, const std::string &log)
+// Without the limit, which depends on how long healthy images took.
+std::string title_of_hang(std::optional<agent::JudgeStep> step, const std::string &log)
 {
     std::string text = step ? fmt::format("{} did not end in its time", doing(*step))
                             : "the guest did not answer in time";
     const std::string words = guest::last_kernel_words(log);
     if (!words.empty())
-        text +=
-            fmt::format("; last kernel message: {}", without_numbers(words.substr(0, kWordsLimit)));
+        text += fmt::format("; last kernel message: {}", words.substr(0, kWordsLimit));
     return text;
 }
 
@@ -130,8 +129,10 @@ Judgement judge_lost(const guest::Guest &guest, const Error &why)
     judgement.guest_lost = gone;
     judgement.kernel_log = log_of(guest);
     Evidence evidence = lost ? evidence_of(lost->end()) : evidence_without_end(agent);
-    if (evidence.verdict == Verdict::guest_hang)
-        evidence.summary = summary_of_hang(lost->step(), judgement.kernel_log);
+    if (evidence.verdict == Verdict::guest_hang) {
+        evidence.title = title_of_hang(lost->step(), judgement.kernel_log);
+        evidence.summary = without_numbers(evidence.title);
+    }
     evidence.details = {{"message", why.what()}, {"console", end_of(guest.log().console())}};
     add_evidence(judgement, std::move(evidence));
     return judgement;

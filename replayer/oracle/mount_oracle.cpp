@@ -53,7 +53,7 @@ private:
     {
         if (question.crashed) {
             for (const LogAlarm &alarm : find_alarms(judgement.kernel_log))
-                judgement.masked += masked().contains(alarm.summary);
+                judgement.masked += is_masked(alarm.summary);
             if (const auto alarm = find_alarm(judgement.kernel_log, masked()))
                 add(*alarm, judgement);
             return;

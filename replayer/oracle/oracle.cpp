@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "replayer/oracle/log_watch.h"
 #include "replayer/oracle/oracle_table.h"
 
 namespace fencepost::oracle {
@@ -22,12 +23,17 @@ void Oracle::mask(const std::vector<Evidence> &objections)
     masked_.clear();
     for (const Evidence &each : objections)
         if (each.oracle == name_ && is_maskable(each))
-            masked_.insert(each.summary);
+            masked_.insert(mask_key(each.summary));
+}
+
+bool Oracle::is_masked(const std::string &summary) const
+{
+    return masked_.contains(mask_key(summary));
 }
 
 void Oracle::object(const Question &question, Evidence evidence, Judgement &judgement) const
 {
-    if (question.crashed && is_maskable(evidence) && masked_.contains(evidence.summary))
+    if (question.crashed && is_maskable(evidence) && is_masked(evidence.summary))
         ++judgement.masked;
     else
         add_evidence(judgement, std::move(evidence));

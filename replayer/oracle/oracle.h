@@ -94,8 +94,9 @@ public:
 protected:
     // Evidence, unless a healthy image gets it too.
     void object(const Question &question, Evidence evidence, Judgement &judgement) const;
-    // Summaries of its objections to healthy images.
+    // Of its objections to healthy images, what mask_key() makes of their summaries.
     const std::set<std::string> &masked() const { return masked_; }
+    bool is_masked(const std::string &summary) const;
 
 private:
     std::string name_;

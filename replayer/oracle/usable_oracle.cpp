@@ -133,7 +133,7 @@ private:
         const UsableProblem *first = nullptr;
         nlohmann::json all = nlohmann::json::array();
         for (const UsableProblem &problem : reply.problems) {
-            if (masked().contains(nameless_summary(problem))) {
+            if (is_masked(nameless_summary(problem))) {
                 ++judgement.masked;
                 continue;
             }

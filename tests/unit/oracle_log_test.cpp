@@ -154,6 +154,22 @@ TEST(LogWatch, NumbersGoAndWordsStay)
                   "ext4 in pmem0, JBD2, 12 of 0xffff888003c5e000, ffff888003c5e000 deadbeef dead"),
               "ext4 in pmem0, JBD2, # of #, # deadbeef dead");
     EXPECT_EQ(without_numbers(""), "");
+    EXPECT_EQ(without_numbers("block 1ad6, tx t17 of ino42, 0x1f; 8e3e 594e 7"),
+              "block #, tx t# of ino#, #; # # #");
+    EXPECT_EQ(without_numbers("ext4_lookup:1853 jbd2_journal_stop+0x2aa/0x2b0 crc32c le32 e2fsck"),
+              "ext4_lookup:# jbd2_journal_stop+#/# crc32c le32 e2fsck");
+    EXPECT_EQ(without_numbers("do_syscall_64 at node16b, 26s"), "do_syscall_# at node#b, #s");
+}
+
+// Two bytes in hexadecimal are "dead" now and then.
+TEST(LogWatch, AMaskCoversNumbersThatLookLikeWords)
+{
+    const MaskedLines healthy = {mask_key("fs error: checked block #")};
+    EXPECT_FALSE(find_alarm("6,1,1,-;fs error: checked block dead\n", healthy));
+    EXPECT_FALSE(find_alarm("6,1,1,-;fs error: checked block 1ad6\n", healthy));
+    EXPECT_TRUE(find_alarm("6,1,1,-;fs error: checked block zero\n", healthy));
+    EXPECT_TRUE(find_alarm("6,1,1,-;fs error: lost block 1ad6\n", healthy));
+    EXPECT_EQ(mask_key("fs error: checked block feed"), mask_key("fs error: checked block #"));
 }
 
 } // namespace

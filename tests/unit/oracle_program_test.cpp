@@ -96,6 +96,7 @@ TEST_F(Programs, EvidenceIsKept)
         R"sh(echo '{"summary": "inode 12 is lost", "details": {"found": 3}}'; echo words >&2; exit 1)sh"));
     ASSERT_TRUE(evidence);
     EXPECT_EQ(evidence->summary, "inode # is lost");
+    EXPECT_EQ(title_of(*evidence), "inode 12 is lost");
     EXPECT_EQ(evidence->details["found"], 3);
     EXPECT_EQ(evidence->details["errors"], "words\n");
     const auto plain = ask(oracle("echo no JSON; exit 1"));
