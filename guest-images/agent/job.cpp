@@ -95,6 +95,7 @@ template <typename V> void fields(V &v, typename V::template Ref<Observation> m)
     v.number(m.range.offset);
     v.number(m.range.length);
     v.flag(m.mapped);
+    v.flag(m.exchanged);
     v.flag(m.same_tree);
     nested(v, m.tree);
 }

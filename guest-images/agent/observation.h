@@ -12,7 +12,7 @@
 namespace fencepost::agent {
 
 // Of what observations say and how they are written: those of another version are not read.
-inline constexpr int kObservationsVersion = 3;
+inline constexpr int kObservationsVersion = 4;
 inline constexpr std::size_t kObservationsLimit = 24 << 20; // bytes; what fits into the mailbox
 
 enum class Moment : std::uint8_t {
@@ -43,6 +43,8 @@ struct Observation {
     // The inode was mapped for writing, so that its bytes can change without a call; of an
     // operation that is no call: they changed now.
     bool mapped = false;
+    // Two names were exchanged, which is a change of their directories and not of what they name.
+    bool exchanged = false;
     bool same_tree = true; // as in the observation before
     TreeDump tree;
 

@@ -167,6 +167,7 @@ void Tracer::call_ended(pid_t thread, const user_regs_struct &entry, long result
     observation.result = result;
     observation.durable = call->durable;
     observation.inode = has_file ? status.st_ino : 0;
+    observation.exchanged = number == SYS_renameat2 && (entry.r8 & RENAME_EXCHANGE);
     if (number == SYS_mmap) {
         if (static_cast<long>(entry.r8) < 0 || (entry.r10 & MAP_TYPE) == MAP_PRIVATE ||
             !(entry.rdx & PROT_WRITE))

@@ -229,6 +229,7 @@ void Executor::observe(const Op &op, long result)
     } else if (op.kind == OpKind::ftruncate || op.kind == OpKind::fallocate) {
         file = files_[op.slot];
     }
+    observation.exchanged = op.kind == OpKind::rename && (op.numbers[0] & RENAME_EXCHANGE);
     struct stat status;
     if (file >= 0 && fstat(file, &status) == 0)
         observation.inode = status.st_ino;

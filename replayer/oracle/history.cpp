@@ -72,7 +72,7 @@ const TreeEntry *Tree::by_inode(std::uint64_t inode) const
     return found == names_.end() ? nullptr : find(found->second);
 }
 
-std::string Tree::describe_inode(std::uint64_t inode) const
+std::string Tree::describe_inode(std::uint64_t inode, bool with_names) const
 {
     const TreeEntry *entry = by_inode(inode);
     if (!entry)
@@ -81,7 +81,7 @@ std::string Tree::describe_inode(std::uint64_t inode) const
     const auto [first, last] = names_.equal_range(inode);
     // Names go by the directory that they are in, not by its path: a rename further up changes
     // nothing here.
-    for (auto name = first; name != last; ++name) {
+    for (auto name = first; with_names && name != last; ++name) {
         const TreeEntry *parent = find(parent_of(name->second));
         text += fmt::format("name {} {}\n", parent ? parent->inode : 0, base_name(name->second));
     }
@@ -134,7 +134,8 @@ History make_history(const std::vector<Observation> &observations)
             history.mapped.insert(seen.inode);
         history.states.push_back({history.trees.size() - 1, seen.moment, seen.operation,
                                   seen.call_ordinal, seen.call, seen.result, seen.durable,
-                                  seen.inode, seen.range, seen.mapped && seen.call < 0});
+                                  seen.inode, seen.range, seen.mapped && seen.call < 0,
+                                  seen.exchanged});
     }
     if (history.states.empty())
         fail(ErrorKind::trace, "the workload was not observed");

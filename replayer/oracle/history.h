@@ -29,9 +29,9 @@ public:
     const agent::TreeEntry *find(const std::string &path) const;
     // The first of an inode's names; nullptr: it has none.
     const agent::TreeEntry *by_inode(std::uint64_t inode) const;
-    // Everything about an inode but the bytes of a file, its names included; of a directory also
-    // what is in it. Empty: it has no name.
-    std::string describe_inode(std::uint64_t inode) const;
+    // Everything about an inode but the bytes of a file, its names included if wanted; of a
+    // directory also what is in it. Empty: it has no name.
+    std::string describe_inode(std::uint64_t inode, bool with_names = true) const;
 
 private:
     std::map<std::string, agent::TreeEntry> entries_;
@@ -51,6 +51,7 @@ struct TreeState {
     agent::TreeRange range = {};
     bool store =
         false; // to a map of the inode: no system call, and nothing that a file system knows of
+    bool exchanged = false; // two names
 };
 
 // A field of one name that no two runs agree on.

@@ -40,6 +40,15 @@ bool data_changed(const History &history, std::size_t state, std::uint64_t inode
     return older->size != newer->size || older->holes != newer->holes;
 }
 
+// What fsync cares for. An exchange is a change of directories: XFS does not even log the two
+// inodes that have other names then.
+bool inode_changed(const History &history, std::size_t state, std::uint64_t inode)
+{
+    const bool with_names = !history.states[state].exchanged;
+    return history.tree_at(state - 1).describe_inode(inode, with_names) !=
+           history.tree_at(state).describe_inode(inode, with_names);
+}
+
 // Of states in a row with the same tree one is enough, and of many a few.
 void keep_few(std::vector<TreeDifference> &against, const History &history, std::size_t nearest)
 {
@@ -83,8 +92,7 @@ std::size_t durable_state(const History &history, const OperationSpan &span, con
             break;
         case Durable::file:
             durable = std::max(durable, last_change(history, i, [&](std::size_t at) {
-                                   return history.tree_at(at - 1).describe_inode(state.inode) !=
-                                          history.tree_at(at).describe_inode(state.inode);
+                                   return inode_changed(history, at, state.inode);
                                }));
             break;
         case Durable::file_data:

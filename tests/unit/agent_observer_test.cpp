@@ -100,6 +100,27 @@ TEST_F(Observing, OpsHaveAnEnd)
     EXPECT_EQ(seen[3].operation, 0u);
 }
 
+TEST_F(Observing, AnExchangeIsSeen)
+{
+    const std::vector<Observation> seen = observe_ops("mkdir d\nmkdir e\nrename d e exchange\n"
+                                                      "rename d f\n");
+    ASSERT_EQ(seen.size(), 6u);
+    for (const std::size_t i : {1, 2, 3, 4})
+        EXPECT_EQ(seen[i].exchanged, i == 3) << i;
+    const std::string program = "import ctypes, os\n"
+                                "os.mkdir('a')\nos.mkdir('b')\n"
+                                "for flags in 2, 1:\n"
+                                "  ctypes.CDLL(None).renameat2(-100, b'a', -100, b'b', flags)\n"
+                                "os.rename('a', 'c')\n";
+    std::vector<bool> exchanges;
+    for (const Observation &each : observe([&](Observer &observer) {
+             return run_observed({"/usr/bin/python3", "-I", "-B", "-c", program}, observer);
+         }))
+        if (each.call == SYS_renameat2 || each.call == SYS_rename)
+            exchanges.push_back(each.exchanged);
+    EXPECT_EQ(exchanges, (std::vector<bool>{true, false})) << "RENAME_NOREPLACE fails";
+}
+
 TEST_F(Observing, MsyncIsOfWholePages)
 {
     const std::vector<Observation> seen = observe_ops("open a a rdwr|creat\n"

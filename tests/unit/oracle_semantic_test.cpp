@@ -183,6 +183,21 @@ TEST(FsyncPromise, AMoveToAnotherDirectoryIsAChange)
     EXPECT_EQ(kind(past.at_end(at("d/a"))), "missing e/a");
 }
 
+TEST(FsyncPromise, AnExchangeIsAChangeOfTheDirectoryAlone)
+{
+    Past past;
+    const Entries before = root({file("a", 12, "A"), file("b", 13, "BB")});
+    const Entries after = root({file("a", 13, "BB"), file("b", 12, "A")});
+    past.then(before).sync(Durable::all).then(after);
+    past.history.states.back().exchanged = true;
+    past.sync(Durable::file, 12).sync(Durable::file, 13);
+    EXPECT_TRUE(past.at_end(before).legal);
+    EXPECT_TRUE(past.at_end(after).legal);
+    past.sync(Durable::file, 2);
+    EXPECT_FALSE(past.at_end(before).legal);
+    EXPECT_TRUE(past.at_end(after).legal);
+}
+
 TEST(FsyncPromise, FdatasyncOfAFileWithoutANameSaysNothingOfItsUnlink)
 {
     for (const Durable durable : {Durable::file, Durable::file_data}) {
