@@ -7,7 +7,9 @@
 #include <map>
 #include <optional>
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/syscall.h>
 
 #include "guest-images/agent/step_note.h"
 
@@ -23,6 +25,17 @@ constexpr std::array kNames = {kNothing, kWithoutDax, kVolatile};
 // The others either have no page cache or no DAX.
 constexpr std::array kDaxIsAChoice = {"ext2", "ext4", "xfs"};
 
+constexpr std::size_t kMostPaths = 64; // one that is below the mount point is enough
+
+bool makes_name(const trace::Marker &call)
+{
+    return call.number == SYS_mkdir || call.number == SYS_mkdirat || call.number == SYS_creat ||
+           (call.number == SYS_open && call.arguments.size() > 1 && call.arguments[1] & O_CREAT) ||
+           (call.number == SYS_openat && call.arguments.size() > 2 &&
+            call.arguments[2] & O_CREAT) ||
+           call.number == SYS_rename || call.number == SYS_symlink;
+}
+
 std::optional<std::uint64_t> workload_begin(const trace::TraceReader &reader)
 {
     std::optional<std::uint64_t> begin;
@@ -34,7 +47,34 @@ std::optional<std::uint64_t> workload_begin(const trace::TraceReader &reader)
     return begin;
 }
 
-std::string why_nothing(const agent::MountRequest *mount, bool without_dax)
+// What a workload did, by its markers: operations that say that they succeeded, and calls that make
+// a name.
+void note_work(const trace::TraceReader &reader, Reach &reach)
+{
+    std::map<std::uint64_t, std::string> entered; // by process
+    reader.for_each_marker([&](const trace::MarkerRow &row) {
+        const trace::Marker &marker = row.marker;
+        if (row.kind == trace::MarkerKind::op_end && marker.result >= 0)
+            ++reach.operations;
+        else if (row.kind == trace::MarkerKind::syscall_enter)
+            entered[marker.process] = makes_name(marker) ? marker.text : "";
+        else if (row.kind == trace::MarkerKind::syscall_exit && marker.result >= 0 &&
+                 !entered[marker.process].empty() && reach.made.size() < kMostPaths)
+            reach.made.insert(entered[marker.process]);
+    });
+}
+
+// Relative paths are: a workload starts at the mount point.
+bool worked_below(const std::string &target, const Reach &reach, const run::Inputs &inputs)
+{
+    if (run::workload_of(inputs).kind == agent::StepKind::ops)
+        return reach.operations != 0;
+    return std::any_of(reach.made.begin(), reach.made.end(), [&](const std::string &path) {
+        return !path.starts_with('/') || path.starts_with(target + "/");
+    });
+}
+
+std::string why_nothing(const agent::MountRequest *mount, bool without_dax, bool worked)
 {
     if (!mount)
         return "what is written to /dev/pmem0, or stored to a mapping of it, stays in the page "
@@ -45,6 +85,9 @@ std::string why_nothing(const agent::MountRequest *mount, bool without_dax)
                            "page cache: add dax to "
                            "file_system.mount_options, or let the workload sync",
                            mount->fstype, mount->options);
+    if (worked)
+        return "nothing was synced: end the workload with sync or fsync, or set workload.unmount = "
+               "true";
     return fmt::format("let it write below {}, where the file system is", mount->target);
 }
 
@@ -63,6 +106,7 @@ Reach reach_of(const trace::TraceReader &reader)
         reader.scan({.first_seq = *begin, .kinds = kStores, .with_values = false});
     while (scan.next())
         reach.stores += scan.all_selected() ? scan.events().size() : scan.selected().size();
+    note_work(reader, reach);
     std::map<std::string, std::uint64_t> by_module;
     for (const trace::SiteRow &row : reader.sites()) {
         if (row.site.privilege != trace::Privilege::user)
@@ -97,10 +141,12 @@ std::vector<trace::DataQuality> reach_counters(const Reach &reach, const run::In
     // for.
     const bool lost = reach.volatile_flushes != 0 && reach.program_flushes == 0;
     std::vector<trace::DataQuality> counters;
-    counters.push_back({kNothing, !reach.reached(), trace::Severity::warning,
-                        fmt::format("nothing that the workload wrote reached PM, so no crash state "
-                                    "shows anything of it; {}",
-                                    why_nothing(mount, without_dax))});
+    counters.push_back(
+        {kNothing, !reach.reached(), trace::Severity::warning,
+         fmt::format("nothing that the workload wrote reached PM, so no crash state "
+                     "shows anything of it; {}",
+                     why_nothing(mount, without_dax,
+                                 mount && worked_below(mount->target, reach, inputs)))});
     counters.push_back(
         {kWithoutDax, without_dax, trace::Severity::warning,
          mount

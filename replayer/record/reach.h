@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@ struct Reach {
     std::uint64_t program_flushes = 0;  // of PM, by programs
     std::uint64_t volatile_flushes = 0; // of other memory, by programs
     std::string volatile_module;        // the program or library with most of them
+    std::uint64_t operations = 0;       // that are marked and succeeded
+    std::set<std::string> made;         // paths of files and directories that system calls made
 
     bool reached() const { return !known || stores != 0; }
 };

@@ -32,6 +32,8 @@ protected:
         step.mount = {"/dev/pmem0", "/mnt/pm", type, options};
         inputs.workload.steps.push_back(step);
         inputs.mount = run::mount_of(inputs.workload, 1);
+        inputs.workload_step = inputs.workload.steps.size();
+        inputs.workload.steps.emplace_back();
         return inputs;
     }
     static std::string said(const std::vector<trace::DataQuality> &counters)
@@ -74,6 +76,36 @@ TEST_F(ReachTest, FlushesOfOtherMemoryAreTold)
         reach(std::string(kProgram) + "store pmem0 8 = 1 @persist\nflush clwb pmem0 @persist\n"
                                       "volatile_flushes 12 @persist\n");
     EXPECT_EQ(said(reach_counters(both, {}, "")), "") << "it knows where PM is";
+}
+
+TEST_F(ReachTest, WhatWasDoneAndNotSyncedIsTold)
+{
+    Inputs inputs = mounted("ext4", "dax");
+    inputs.workload.steps.back().kind = agent::StepKind::ops;
+    const auto words = [&](const std::string &text) {
+        return said(reach_counters(reach(kProgram + text), inputs, ""));
+    };
+    const auto has = [](const std::string &text, const char *part) {
+        return text.find(part) != std::string::npos;
+    };
+    const char *const below = "let it write below /mnt/pm";
+    const char *const sync = "nothing was synced: end the workload with sync or fsync";
+    EXPECT_TRUE(has(words(""), below));
+    EXPECT_TRUE(has(words("op_begin 1 \"mkdir d\"\nop_end 1 = 0\n"), sync));
+    EXPECT_TRUE(has(words("op_begin 1 \"mkdir d\"\nop_end 1 = -17\n"), below)) << "it failed";
+
+    inputs.workload.steps.back().kind = agent::StepKind::run;
+    const auto made = [&](const std::string &path, const char *result) {
+        return words("syscall_enter 83 \"" + path + "\" in 0x2000\nsyscall_exit 83 = " + result +
+                     " in 0x2000\n");
+    };
+    EXPECT_TRUE(has(made("d", "0"), sync));
+    EXPECT_TRUE(has(made("/mnt/pm/d", "0"), sync));
+    EXPECT_TRUE(has(made("/tmp/d", "0"), below));
+    EXPECT_TRUE(has(made("d", "-17"), below)) << "it failed";
+    EXPECT_TRUE(
+        has(words("syscall_enter 4 \"d\" in 0x2000\nsyscall_exit 4 = 0 in 0x2000\n"), below))
+        << "stat makes nothing";
 }
 
 TEST_F(ReachTest, AMountWithoutDaxIsTold)
