@@ -78,7 +78,7 @@ private:
             evidence.details["starved"] = true;
         } else if (run.end == RunEnd::timed_out) {
             evidence.verdict = Verdict::guest_hang;
-            evidence.summary = "the recovery command did not end in its time";
+            say("the recovery command did not end in its time", run, evidence);
         } else if (run.end == RunEnd::signalled) {
             evidence.verdict = Verdict::recovery_failed;
             evidence.summary =
@@ -91,13 +91,19 @@ private:
     static void judge_status(const agent::RunReply &run, Evidence &evidence)
     {
         evidence.verdict = Verdict::inconsistent;
+        say(fmt::format("the recovery command ended with status {}", run.code), run, evidence);
+        evidence.details["status"] = run.code;
+    }
+
+    // What is wrong, and the command's last words.
+    static void say(std::string what, const agent::RunReply &run, Evidence &evidence)
+    {
         const std::string words =
             last_line(run.errors.empty() ? run.output : run.errors).substr(0, kWordsLimit);
-        const std::string said = fmt::format("the recovery command ended with status {}{}",
-                                             run.code, words.empty() ? "" : ": ");
-        evidence.summary = said + without_numbers(words);
-        evidence.title = said + words;
-        evidence.details["status"] = run.code;
+        if (!words.empty())
+            what += ": ";
+        evidence.summary = what + without_numbers(words);
+        evidence.title = what + words;
     }
 
     run::Inputs inputs_;

@@ -73,6 +73,19 @@ TEST(JudgedGuest, WhatIsOnlySlowIsNoHang)
     EXPECT_EQ(worker.test('s').lost_guests, 0u) << "now it is known what healthy images take";
 }
 
+TEST(JudgedGuest, ASlowCommandIsNotTheHangOfAnotherImage)
+{
+    MoodyWorker worker(12, {"sh", "-c",
+                            "case $(head -c 1 /dev/pmem0) in k) echo stuck at 5; sleep 1000 ;; "
+                            "l) sleep 6; echo stuck at 7; exit 1 ;; esac"});
+    EXPECT_EQ(verdict(worker.test(' ')), "pass");
+    const Outcome hang = worker.test('k');
+    EXPECT_EQ(verdict(hang),
+              "guest_hang; the recovery command did not end in its time: stuck at #");
+    EXPECT_EQ(verdict(worker.test('l')),
+              "inconsistent; the recovery command ended with status 1: stuck at #");
+}
+
 TEST(JudgedGuest, NothingLeaksThroughTheGuest)
 {
     MoodyWorker worker(60);

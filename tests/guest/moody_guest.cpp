@@ -48,7 +48,7 @@ image::InitialImage initial_image()
     return image::InitialImage({region}, parts);
 }
 
-oracle::JudgeSettings settings(std::uint32_t time_limit)
+oracle::JudgeSettings settings(std::uint32_t time_limit, std::vector<std::string> recovery)
 {
     oracle::JudgeSettings settings;
     settings.inputs.config = world().source().config;
@@ -59,6 +59,9 @@ oracle::JudgeSettings settings(std::uint32_t time_limit)
     settings.inputs.mount = run::mount_of(settings.inputs.workload, 1);
     settings.inputs.test.time_limit = time_limit;
     settings.oracles = {"mount"};
+    if (!recovery.empty())
+        settings.oracles.emplace_back("program");
+    settings.inputs.test.recovery = std::move(recovery);
     settings.cache = cache_directory();
     return settings;
 }
@@ -77,11 +80,10 @@ void MoodyJudge::prepare(Guest &guest)
     judge_->prepare(guest);
 }
 
-MoodyWorker::MoodyWorker(std::uint32_t time_limit)
+MoodyWorker::MoodyWorker(std::uint32_t time_limit, std::vector<std::string> recovery)
     : world_(world()), directory_("/dev/shm", "fp-moody-"), initial_(initial_image()),
-      judge_(oracle::make_judge(settings(time_limit)), module()), plan_{world_.store(),
-                                                                        world_.source(), initial_,
-                                                                        judge_, directory_.path()},
+      judge_(oracle::make_judge(settings(time_limit, std::move(recovery))), module()),
+      plan_{world_.store(), world_.source(), initial_, judge_, directory_.path()},
       worker_(std::make_unique<Worker>(plan_, 0, first_))
 {
 }

@@ -44,7 +44,7 @@ private:
 
 class MoodyWorker {
 public:
-    explicit MoodyWorker(std::uint32_t time_limit);
+    explicit MoodyWorker(std::uint32_t time_limit, std::vector<std::string> recovery = {});
 
     // One image whose mount is in that mood.
     Outcome test(char mood, bool crashed = true);

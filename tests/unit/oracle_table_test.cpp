@@ -175,7 +175,7 @@ TEST(ProgramOracle, TheEndOfTheCommandIsTheVerdict)
               "recovery_failed: the recovery command was killed by signal 11\n");
     reply.command.end = agent::RunEnd::timed_out;
     EXPECT_EQ(said(hear(*oracle, reply)),
-              "guest_hang: the recovery command did not end in its time\n");
+              "guest_hang: the recovery command did not end in its time: record # is lost\n");
     EXPECT_EQ(said(hear(*oracle, reply, true, true)),
               "infra_error: the host was too busy to give the recovery command its time\n");
     reply.steps = {{JudgeStep::command, 2, "run /bin/check: No such file or directory", 0}};

@@ -142,11 +142,12 @@ Worker::Attempt Worker::attempt_warm(const Assignment &assignment, Outcome &outc
     return made;
 }
 
-// The guest was given little time, because healthy images take less.
+// The guest was given little time, because healthy images take less. Where it still answers, only a
+// command was too slow, which may have more than one reason: that takes the whole limit each time.
 Judgement Worker::settle_hang(const Assignment &assignment, Outcome &outcome, Attempt first)
 {
     const std::string words = words_of_hang(first.said);
-    if (auto known = plan_.hangs->known(words)) {
+    if (auto known = plan_.hangs->known(words); known && first.lost) {
         outcome.known_hang = true;
         first.said.verdict = known->verdict;
         first.said.evidence = {std::move(*known)};
