@@ -296,10 +296,13 @@ void print_baseline(const test::TestReport &report)
     const test::Baseline &baseline = report.baseline;
     if (baseline.images.empty())
         return;
-    std::map<std::tuple<bool, std::string, std::string>, std::string> objections;
+    std::map<std::tuple<std::string, std::string, std::string>, std::string> objections;
     for (const test::Objection &each : baseline.objections) {
         std::string &images = objections[{
-            each.masked(), each.evidence.oracle,
+            each.masked()       ? "masked"
+            : each.ends_trust() ? "left out"
+                                : "WRONG",
+            each.evidence.oracle,
             fmt::format("{}: {}", to_string(each.evidence.verdict), each.evidence.summary)}];
         images += (images.empty() ? "" : ", ") + each.image;
     }
@@ -310,8 +313,13 @@ void print_baseline(const test::TestReport &report)
     if (!baseline.missing.empty())
         fmt::print("  no final image: {}\n", terminal_text(baseline.missing));
     for (const auto &[what, images] : objections)
-        fmt::print("  {} {} ({}; {})\n", std::get<0>(what) ? "masked" : "WRONG",
-                   terminal_text(std::get<2>(what)), std::get<1>(what), images);
+        fmt::print("  {} {} ({}; {})\n", std::get<0>(what), terminal_text(std::get<2>(what)),
+                   std::get<1>(what), images);
+    for (const std::string &oracle : baseline.left_out())
+        fmt::print(
+            "  {} did not judge crash images: what the workload leaves without a crash is not "
+            "in the history that it compares with\n",
+            oracle);
     if (report.masked != 0)
         fmt::print("  masked in {} crash image{}\n", report.masked, report.masked == 1 ? "" : "s");
     if (baseline.stops())
@@ -328,10 +336,12 @@ json baseline_json(const test::TestReport &report)
                               {"verdict", to_string(each.evidence.verdict)},
                               {"summary", each.evidence.summary},
                               {"masked", each.masked()},
+                              {"ends_trust", each.ends_trust()},
                               {"details", each.evidence.details}});
     return {{"images", report.baseline.images},
             {"missing", report.baseline.missing},
             {"objections", objections},
+            {"left_out", report.baseline.left_out()},
             {"masked_images", report.masked}};
 }
 

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <string_view>
 
 #include <fcntl.h>
@@ -31,6 +32,11 @@ struct Thread {
     user_regs_struct entry = {};
 };
 
+struct DescriptorInfo {
+    long long position = 0;
+    unsigned flags = 0; // as in open(2)
+};
+
 class Tracer {
 public:
     explicit Tracer(Observer &observer) : observer_(observer) {}
@@ -44,8 +50,9 @@ private:
     void note_mark(pid_t thread, const user_regs_struct &entry);
     void promise_write(pid_t thread, const user_regs_struct &entry, std::uint64_t size,
                        Observation &observation) const;
-    // Of a descriptor in a traced process; false: it has none.
+    // Of a descriptor in a traced process; false, nothing: it has none.
     bool stat_of(pid_t thread, long descriptor, struct stat &status) const;
+    std::optional<DescriptorInfo> info_of(pid_t thread, long descriptor) const;
     void resume(pid_t thread, int signal) { ptrace(PTRACE_SYSCALL, thread, nullptr, signal); }
 
     Observer &observer_;
@@ -75,6 +82,19 @@ bool Tracer::stat_of(pid_t thread, long descriptor, struct stat &status) const
     char path[64];
     std::snprintf(path, sizeof path, "/proc/%d/fd/%ld", thread, descriptor);
     return stat(path, &status) == 0;
+}
+
+std::optional<DescriptorInfo> Tracer::info_of(pid_t thread, long descriptor) const
+{
+    char path[64];
+    std::snprintf(path, sizeof path, "/proc/%d/fdinfo/%ld", thread, descriptor);
+    FILE *file = std::fopen(path, "re");
+    if (!file)
+        return std::nullopt;
+    DescriptorInfo info;
+    const bool known = std::fscanf(file, "pos: %lld flags: %o", &info.position, &info.flags) == 2;
+    std::fclose(file);
+    return known ? std::optional(info) : std::nullopt;
 }
 
 // "b NUMBER" and "e NUMBER STATUS", which marked scripts write to a pipe.
@@ -107,17 +127,10 @@ void Tracer::note_mark(pid_t thread, const user_regs_struct &entry)
 void Tracer::promise_write(pid_t thread, const user_regs_struct &entry, std::uint64_t size,
                            Observation &observation) const
 {
-    char path[64];
-    std::snprintf(path, sizeof path, "/proc/%d/fdinfo/%lld", thread,
-                  static_cast<long long>(entry.rdi));
-    long long position = 0;
-    unsigned flags = 0;
-    FILE *info = std::fopen(path, "re");
-    const bool known = info && std::fscanf(info, "pos: %lld flags: %o", &position, &flags) == 2;
-    if (info)
-        std::fclose(info);
-    if (!known)
+    const std::optional<DescriptorInfo> info = info_of(thread, static_cast<long>(entry.rdi));
+    if (!info)
         return;
+    unsigned flags = info->flags;
     const auto offset = static_cast<long long>(entry.r10);
     const bool second = observation.call == SYS_pwritev2;
     if (second) {
@@ -130,7 +143,7 @@ void Tracer::promise_write(pid_t thread, const user_regs_struct &entry, std::uin
     // Linux appends with O_APPEND whatever offset it is told.
     const long long end = flags & O_APPEND ? static_cast<long long>(size)
                           : placed         ? offset + observation.result
-                                           : position;
+                                           : info->position;
     observer_.promise_write(observation, static_cast<int>(flags),
                             static_cast<std::uint64_t>(end - observation.result));
 }
@@ -169,11 +182,14 @@ void Tracer::call_ended(pid_t thread, const user_regs_struct &entry, long result
     observation.inode = has_file ? status.st_ino : 0;
     observation.exchanged = number == SYS_renameat2 && (entry.r8 & RENAME_EXCHANGE);
     if (number == SYS_mmap) {
-        if (static_cast<long>(entry.r8) < 0 || (entry.r10 & MAP_TYPE) == MAP_PRIVATE ||
-            !(entry.rdx & PROT_WRITE))
+        const auto file = static_cast<long>(entry.r8);
+        if (file < 0 || (entry.r10 & MAP_TYPE) == MAP_PRIVATE)
             return;
-        if (!stat_of(thread, static_cast<long>(entry.r8), status) ||
-            !observer_.concerns(status.st_dev))
+        if (!stat_of(thread, file, status) || !observer_.concerns(status.st_dev))
+            return;
+        // Whatever its protection: mprotect can let it be written to later.
+        const std::optional<DescriptorInfo> info = info_of(thread, file);
+        if (info && (info->flags & O_ACCMODE) == O_RDONLY)
             return;
         maps_[static_cast<std::uint64_t>(result)] = status.st_ino;
         observation.mapped = true;

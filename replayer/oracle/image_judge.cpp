@@ -108,7 +108,7 @@ std::uint64_t ImageJudge::expectation(std::uint64_t crash_seq) const
 std::optional<run::ChosenPromise> ImageJudge::promise() const
 {
     for (const auto &oracle : oracles_)
-        if (const run::ChosenPromise *promise = oracle->promise())
+        if (const run::ChosenPromise *promise = oracle->promise(); promise && oracle->is_trusted())
             return *promise;
     return std::nullopt;
 }
@@ -228,7 +228,7 @@ bool ImageJudge::hear(const Round &round, bool closing, const Subject &subject,
     judgement.guest_spent = judgement.guest_spent || round.reply.still_mounted || !mounted ||
                             guest::left_records_out(round.reply.kernel_log);
     for (const auto &oracle : oracles_)
-        if (mounted || oracle->step() == JudgeStep::mount)
+        if (oracle->is_trusted() && (mounted || oracle->step() == JudgeStep::mount))
             oracle->judge(hearing, judgement);
     return mounted;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "guest-images/agent/step_note.h"
 #include "replayer/oracle/traced_calls.h"
 #include "replayer/run/workload_end.h"
 
@@ -67,6 +68,41 @@ script_operations(const trace::TraceReader &reader, const History &history, bool
     return marked_operations(reader, history);
 }
 
+// The note before the next step, or the end of the recording.
+std::uint64_t workload_end(const trace::TraceReader &reader)
+{
+    std::uint64_t end = UINT64_MAX;
+    bool begun = false;
+    reader.for_each_marker([&](const trace::MarkerRow &row) {
+        const bool note = row.kind == trace::MarkerKind::note;
+        if (end == UINT64_MAX && begun &&
+            (row.kind == trace::MarkerKind::record_off ||
+             (note && row.marker.text == agent::kUnmountNote)))
+            end = row.seq;
+        begun = begun || (note && row.marker.text == agent::kWorkloadNote);
+    });
+    return end;
+}
+
+// What a program does after its last call that is looked at (stores to a map, a call that nobody
+// knows) has no operation of its own, and is legal.
+void add_end(const trace::TraceReader &reader, const History &history,
+             std::vector<TracedOperation> &operations)
+{
+    TracedOperation end = {0, 0, history.states.size() - 1, "the end of the workload"};
+    std::size_t last_state = 0;
+    for (const TracedOperation &operation : operations) {
+        if (operation.last_seq == UINT64_MAX)
+            return;
+        end.first_seq = std::max(end.first_seq, operation.last_seq);
+        last_state = std::max(last_state, operation.last_state);
+    }
+    if (history.states[last_state].tree == history.states.back().tree)
+        return;
+    end.last_seq = workload_end(reader);
+    operations.push_back(std::move(end));
+}
+
 } // namespace
 
 OperationSpan LegalTrees::span_at(std::uint64_t crash_seq) const
@@ -127,6 +163,7 @@ LegalTrees find_legal_trees(const trace::TraceReader &reader, const run::Inputs 
         : !workload.operations.empty()
             ? script_operations(reader, history, workload.system_calls, progress)
             : traced_calls(reader, history, false);
+    add_end(reader, history, operations);
     return LegalTrees(std::move(history), std::move(operations));
 }
 

@@ -21,9 +21,14 @@ const agent::StepResult *Hearing::failed(agent::JudgeStep step) const
 void Oracle::mask(const std::vector<Evidence> &objections)
 {
     masked_.clear();
-    for (const Evidence &each : objections)
-        if (each.oracle == name_ && is_maskable(each))
+    trusted_ = true;
+    for (const Evidence &each : objections) {
+        if (each.oracle != name_)
+            continue;
+        trusted_ = trusted_ && !ends_trust(each);
+        if (is_maskable(each))
             masked_.insert(mask_key(each.summary));
+    }
 }
 
 bool Oracle::is_masked(const std::string &summary) const
@@ -45,7 +50,14 @@ bool is_maskable(const Evidence &objection)
         objection.oracle == "harness")
         return false;
     const OracleEntry *entry = find_entry(objection.oracle);
-    return !entry || entry->maskable;
+    return !entry || entry->objection == HealthyObjection::is_masked;
+}
+
+bool ends_trust(const Evidence &objection)
+{
+    const OracleEntry *entry = find_entry(objection.oracle);
+    return objection.verdict == Verdict::inconsistent && entry &&
+           entry->objection == HealthyObjection::ends_trust;
 }
 
 } // namespace fencepost::oracle

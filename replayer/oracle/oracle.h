@@ -89,6 +89,8 @@ public:
 
     // What was said about healthy images, and what those used when they were empty.
     void mask(const std::vector<Evidence> &objections);
+    // False: it objected to a healthy image, and is not to be asked about others.
+    bool is_trusted() const { return trusted_; }
     virtual void expect_space(const std::vector<agent::SpaceUse> &) {}
 
 protected:
@@ -102,10 +104,13 @@ private:
     std::string name_;
     agent::JudgeStep step_;
     std::set<std::string> masked_;
+    bool trusted_ = true;
 };
 
 // Whether the same is left out in crash images. Not what ends a test (a mount that fails, a crash,
 // a hang), nor what the user's own recovery command says, nor what says nothing.
 bool is_maskable(const Evidence &objection);
+// Of a healthy image: whether the oracle that says it is left out from then on.
+bool ends_trust(const Evidence &objection);
 
 } // namespace fencepost::oracle

@@ -18,23 +18,27 @@ namespace {
 
 constexpr std::array kTable = {
     OracleEntry{"differential", "as semantic, with the legal trees taken from another file system",
-                OracleNeed::file_system, OracleTurn::by_name, true, make_differential_oracle},
+                OracleNeed::file_system, OracleTurn::by_name, HealthyObjection::is_masked,
+                make_differential_oracle},
     OracleEntry{"mount",
                 "the guest mounts and unmounts it; its kernel log is watched for crashes, warnings "
                 "and errors",
-                OracleNeed::file_system, OracleTurn::always, true, make_mount_oracle},
+                OracleNeed::file_system, OracleTurn::always, HealthyObjection::is_masked,
+                make_mount_oracle},
     OracleEntry{"program",
                 "the recovery command of the spec, in the guest: exit status 0 is consistent",
                 OracleNeed::recovery_command, OracleTurn::by_default,
                 // A checker that always fails would pass everything.
-                false, make_program_oracle},
+                HealthyObjection::is_wrong, make_program_oracle},
     OracleEntry{"semantic",
                 "the tree after recovery is one that the workload may leave at that point",
-                OracleNeed::file_system, OracleTurn::by_default, true, make_semantic_oracle},
+                OracleNeed::file_system, OracleTurn::by_default, HealthyObjection::ends_trust,
+                make_semantic_oracle},
     OracleEntry{"usable",
                 "files can be created, written, read, renamed, linked and removed in every "
                 "directory, and what was recovered can be removed without a leak",
-                OracleNeed::file_system, OracleTurn::by_default, true, make_usable_oracle},
+                OracleNeed::file_system, OracleTurn::by_default, HealthyObjection::is_masked,
+                make_usable_oracle},
 };
 
 } // namespace

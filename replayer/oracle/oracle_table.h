@@ -29,12 +29,21 @@ enum class OracleTurn {
     by_name,
 };
 
+// What it means that it objects to a healthy image.
+enum class HealthyObjection {
+    is_masked, // the same is left out in others
+    is_wrong,  // without a crash
+    // The oracle is: it is left out. What the workload leaves without a crash is legal, so the
+    // history that it compares with is not the workload's.
+    ends_trust,
+};
+
 struct OracleEntry {
     std::string_view name;
     std::string_view help; // one sentence, as for a reference
     OracleNeed need;
     OracleTurn turn;
-    bool maskable; // what it says of healthy images is left out in others
+    HealthyObjection objection;
     OracleFactory *make;
 };
 

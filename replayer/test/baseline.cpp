@@ -78,11 +78,25 @@ bool Objection::masked() const
     return is_maskable(evidence);
 }
 
+bool Objection::ends_trust() const
+{
+    return oracle::ends_trust(evidence);
+}
+
 bool Baseline::fails() const
 {
     return std::any_of(objections.begin(), objections.end(), [](const Objection &each) {
-        return !each.masked() && is_failure(each.evidence.verdict);
+        return !each.masked() && !each.ends_trust() && is_failure(each.evidence.verdict);
     });
+}
+
+std::set<std::string> Baseline::left_out() const
+{
+    std::set<std::string> oracles;
+    for (const Objection &each : objections)
+        if (each.ends_trust())
+            oracles.insert(each.evidence.oracle);
+    return oracles;
 }
 
 bool Baseline::stops() const

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,8 @@ struct Objection {
 
     // The same is left out in crash images.
     bool masked() const;
+    // Its oracle is left out of the test.
+    bool ends_trust() const;
 };
 
 struct Baseline {
@@ -32,6 +35,8 @@ struct Baseline {
 
     // Something is wrong without a crash that cannot be masked.
     bool fails() const;
+    // The oracles that are left out, because they object to what they should know as right.
+    std::set<std::string> left_out() const;
     // Not even the initial image can be recovered from: crash images would say nothing.
     bool stops() const;
     std::vector<oracle::Evidence> evidence() const;

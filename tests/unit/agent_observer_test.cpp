@@ -121,6 +121,25 @@ TEST_F(Observing, AnExchangeIsSeen)
     EXPECT_EQ(exchanges, (std::vector<bool>{true, false})) << "RENAME_NOREPLACE fails";
 }
 
+// mprotect can make a map writable that was made for reading, if the file was opened for writing.
+TEST_F(Observing, AMapOfAFileThatIsOpenForWritingCounts)
+{
+    const std::string program = "import mmap, os\n"
+                                "a = os.open('a', os.O_RDWR | os.O_CREAT)\n"
+                                "os.ftruncate(a, 4096)\n"
+                                "b = os.open('a', os.O_RDONLY)\n"
+                                "for file in a, b:\n"
+                                "  for kind in mmap.MAP_SHARED, mmap.MAP_PRIVATE:\n"
+                                "    mmap.mmap(file, 4096, kind, mmap.PROT_READ)\n"
+                                "mmap.mmap(a, 4096)\n";
+    unsigned mapped = 0;
+    for (const Observation &each : observe([&](Observer &observer) {
+             return run_observed({"/usr/bin/python3", "-I", "-B", "-c", program}, observer);
+         }))
+        mapped += each.mapped;
+    EXPECT_EQ(mapped, 2u) << "shared and open for writing: for reading, and for both";
+}
+
 TEST_F(Observing, MsyncIsOfWholePages)
 {
     const std::vector<Observation> seen = observe_ops("open a a rdwr|creat\n"

@@ -143,6 +143,43 @@ TEST_F(ScriptCalls, AreOperations)
     EXPECT_EQ(legal.operation_of(2), "openat f (in: mkdir d; touch f)");
 }
 
+// A program may store to a map, or make a call that is not looked at, and end.
+TEST_F(ProgressTest, WhatAProgramDoesAfterItsLastCallIsLegal)
+{
+    agent::Observation start;
+    start.same_tree = false;
+    start.tree = dump(root());
+    agent::Observation call = start;
+    call.moment = agent::Moment::system_call;
+    call.call = SYS_mkdir;
+    call.call_ordinal = 1;
+    call.tree = dump(root({directory("d", 20)}));
+    agent::Observation end = start;
+    end.moment = agent::Moment::end;
+    end.tree = dump(root({directory("d", 20), directory("e", 21)}));
+    run::Inputs inputs;
+    inputs.workload.steps.emplace_back();
+    const auto spans = [&](const char *next) {
+        const trace::TraceReader &reader =
+            read(std::string("note \"step: workload\"\n"            // 0
+                             "process_start \"/bin/p\" in 0x2000\n" // 1
+                             "syscall_enter 83 \"d\" in 0x2000\n"   // 2
+                             "syscall_exit 83 = 0 in 0x2000\n"      // 3
+                             "store pmem0 8 = 1\n") +               // 4
+                 next);                                             // 5
+        const LegalTrees legal =
+            find_legal_trees(reader, inputs, {{start, call, end}, {start, call, end}}, {});
+        std::string text;
+        for (const std::uint64_t seq : {2, 3, 4, 5, 6})
+            text += fmt::format("{}-{} ", legal.span_at(seq).returned, legal.span_at(seq).begun);
+        return text;
+    };
+    EXPECT_EQ(spans("note \"step: unmount\"\n"), "0-0 0-1 1-2 1-2 2-2 ");
+    EXPECT_EQ(spans("record_off\n"), "0-0 0-1 1-2 1-2 2-2 ");
+    end.tree = call.tree;
+    EXPECT_EQ(spans("record_off\n"), "0-0 0-1 1-1 1-1 1-1 ") << "it did nothing";
+}
+
 TEST_F(ScriptCalls, ThatDifferFromThoseObservedAreRefused)
 {
     past_.history.states[1].call = SYS_rmdir;

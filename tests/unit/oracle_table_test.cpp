@@ -97,6 +97,9 @@ TEST(Masks, AreWhatAnOracleSaidAndNothingElse)
     EXPECT_FALSE(is_maskable({"ext4", Verdict::infra_error, "it did not end", {}}));
     EXPECT_FALSE(is_maskable({"program", Verdict::inconsistent, "ended with status 1", {}}))
         << "a checker that always fails would pass everything";
+    EXPECT_FALSE(is_maskable({"semantic", Verdict::inconsistent, "bytes: a", {}}))
+        << "what the workload leaves is legal";
+    EXPECT_TRUE(is_maskable({"differential", Verdict::inconsistent, "link_count: a", {}}));
     EXPECT_FALSE(is_maskable({"guest", Verdict::inconsistent, "x", {}}));
     EXPECT_FALSE(is_maskable({"harness", Verdict::inconsistent, "x", {}}));
 }
