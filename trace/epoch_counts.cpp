@@ -12,17 +12,6 @@ constexpr std::size_t kDenseSites = 1 << 20;
 
 } // namespace
 
-bool ends_epoch(const Event &event, FenceRule rule)
-{
-    if (event.kind != EventKind::fence)
-        return false;
-    const FenceKind kind = event.fence_kind();
-    if (kind == FenceKind::sfence || kind == FenceKind::mfence)
-        return true;
-    return rule == FenceRule::architectural &&
-           (kind == FenceKind::lock_rmw || kind == FenceKind::xchg);
-}
-
 EpochCounts::EpochCounts(EventScan scan, FenceRule rule) : scan_(std::move(scan)), rule_(rule) {}
 
 EventFilter EpochCounts::filter()
@@ -96,7 +85,7 @@ bool EpochCounts::next()
             first = false;
             last_seq_ = scan_.first_seq() + at;
             count(events[at]);
-            ended = ends_epoch(events[at], rule_);
+            ended = counts_as_fence(events[at], rule_);
         }
     }
     std::ranges::sort(sites_, {}, &EpochSite::site);

@@ -9,16 +9,9 @@
 #include <vector>
 
 #include "trace/event_scan.h"
+#include "trace/fence_rule.h"
 
 namespace fencepost::trace {
-
-// Which fences end an epoch; the names are those of view `fence`.
-enum class FenceRule : std::uint8_t {
-    explicit_only, // sfence and mfence
-    architectural, // also locked read-modify-writes and xchg with memory
-};
-
-bool ends_epoch(const Event &event, FenceRule rule);
 
 struct EpochSite {
     SiteId site = 0;

@@ -15,9 +15,6 @@ namespace {
 
 enum Column { kEpoch, kSite, kStores, kNtStores, kFlushes, kFences, kFirstSeq, kLastSeq, kRule };
 
-constexpr std::string_view kExplicit = "explicit";
-constexpr std::string_view kArchitectural = "architectural";
-
 constexpr char kRuleIs = 'r', kFrom = '>', kUpTo = '<', kExactly = '=';
 
 char plan_code(int column, unsigned char sqlite_operator)
@@ -74,7 +71,7 @@ private:
     }
 
     std::optional<EpochCounts> counts_;
-    std::string_view rule_ = kExplicit;
+    FenceRule rule_ = FenceRule::explicit_only;
     std::uint64_t first_epoch_ = 0;
     std::uint64_t last_epoch_ = UINT64_MAX;
     std::size_t index_ = 0; // among the epoch's sites
@@ -119,7 +116,7 @@ int EpochRows::plan(sqlite3_index_info *info)
 void EpochRows::start(const TraceTable &table, int, const char *plan,
                       std::span<sqlite3_value *> arguments)
 {
-    rule_ = kExplicit;
+    rule_ = FenceRule::explicit_only;
     first_epoch_ = 0;
     last_epoch_ = UINT64_MAX;
     row_ = 0;
@@ -127,10 +124,11 @@ void EpochRows::start(const TraceTable &table, int, const char *plan,
         if (plan[i] == kRuleIs) {
             const auto *text = reinterpret_cast<const char *>(sqlite3_value_text(arguments[i]));
             const std::string_view name = text ? text : "NULL";
-            if (name != kExplicit && name != kArchitectural)
-                fail(ErrorKind::usage, "rule '{}' is neither {} nor {}", name, kExplicit,
-                     kArchitectural);
-            rule_ = name == kExplicit ? kExplicit : kArchitectural;
+            const std::optional<FenceRule> rule = fence_rule_named(name);
+            if (!rule)
+                fail(ErrorKind::usage, "rule '{}' is neither {} nor {}", name,
+                     name_of(FenceRule::explicit_only), name_of(FenceRule::architectural));
+            rule_ = *rule;
             continue;
         }
         if (sqlite3_value_type(arguments[i]) != SQLITE_INTEGER)
@@ -142,8 +140,7 @@ void EpochRows::start(const TraceTable &table, int, const char *plan,
         if (plan[i] != kFrom)
             last_epoch_ = std::min(last_epoch_, epoch);
     }
-    counts_.emplace(EventScan(table.database, table.schema, EpochCounts::filter()),
-                    rule_ == kExplicit ? FenceRule::explicit_only : FenceRule::architectural);
+    counts_.emplace(EventScan(table.database, table.schema, EpochCounts::filter()), rule_);
     next_epoch();
 }
 
@@ -168,7 +165,7 @@ void EpochRows::column(sqlite3_context *context, int number) const
     case kLastSeq:
         return result_number(context, counts_->last_seq());
     case kRule:
-        return result_name(context, rule_);
+        return result_name(context, name_of(rule_));
     default:
         return;
     }

@@ -5,7 +5,8 @@
 #include <array>
 
 #include "base/error.h"
-#include "trace/epoch_counts.h"
+#include "trace/event_scan.h"
+#include "trace/fence_rule.h"
 
 namespace fencepost::trace {
 
@@ -28,7 +29,7 @@ void count_events(const TraceReader &reader, Summary &summary)
         for (const FenceRule rule : {FenceRule::explicit_only, FenceRule::architectural}) {
             const auto i = static_cast<unsigned>(rule);
             *epochs[i] += !open[i];
-            open[i] = !ends_epoch(event, rule);
+            open[i] = !counts_as_fence(event, rule);
         }
     });
     for (unsigned kind = 0; kind < kEventKinds; ++kind)

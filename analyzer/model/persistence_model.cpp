@@ -12,16 +12,6 @@ namespace fencepost::model {
 namespace {
 
 constexpr std::string_view kModelNames[] = {"adr", "eadr", "line"};
-constexpr std::string_view kRuleNames[] = {"explicit", "architectural"};
-
-template <typename Enum, std::size_t N>
-std::optional<Enum> named(const std::string_view (&names)[N], std::string_view name)
-{
-    for (std::size_t i = 0; i < N; ++i)
-        if (names[i] == name)
-            return static_cast<Enum>(i);
-    return std::nullopt;
-}
 
 } // namespace
 
@@ -30,34 +20,12 @@ std::string_view name_of(ModelKind kind)
     return kModelNames[static_cast<unsigned>(kind)];
 }
 
-std::string_view name_of(FenceRule rule)
-{
-    return kRuleNames[static_cast<unsigned>(rule)];
-}
-
 std::optional<ModelKind> model_named(std::string_view name)
 {
-    return named<ModelKind>(kModelNames, name);
-}
-
-std::optional<FenceRule> fence_rule_named(std::string_view name)
-{
-    return named<FenceRule>(kRuleNames, name);
-}
-
-bool counts_as_fence(trace::FenceKind kind, FenceRule rule)
-{
-    switch (kind) {
-    case trace::FenceKind::sfence:
-    case trace::FenceKind::mfence:
-        return true;
-    case trace::FenceKind::lock_rmw:
-    case trace::FenceKind::xchg:
-        return rule == FenceRule::architectural;
-    default:
-        return false; // lfence orders no stores; an interrupt that happens to come must hide
-                      // nothing
-    }
+    for (const ModelKind kind : {ModelKind::adr, ModelKind::eadr, ModelKind::line})
+        if (name_of(kind) == name)
+            return kind;
+    return std::nullopt;
 }
 
 std::unique_ptr<PersistenceModel> make_model(ModelKind kind, FenceRule rule)

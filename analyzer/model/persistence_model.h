@@ -11,24 +11,18 @@
 #include <string_view>
 
 #include "analyzer/model/in_flight.h"
-#include "trace/event.h"
+#include "trace/fence_rule.h"
 
 namespace fencepost::model {
 
 enum class ModelKind : std::uint8_t { adr, eadr, line };
 
-// Which fences make flushes and non-temporal stores guaranteed.
-enum class FenceRule : std::uint8_t {
-    explicit_only, // sfence, mfence
-    architectural, // also locked instructions and xchg
-};
+using trace::counts_as_fence;
+using trace::fence_rule_named;
+using trace::FenceRule;
 
 std::string_view name_of(ModelKind kind);
-std::string_view name_of(FenceRule rule);
 std::optional<ModelKind> model_named(std::string_view name);
-std::optional<FenceRule> fence_rule_named(std::string_view name);
-
-bool counts_as_fence(trace::FenceKind kind, FenceRule rule);
 
 // One pass over a trace. The states that a power failure can leave just before an event are told by
 // in_flight() before the event is applied (LineChoices says which states of a line are legal; lines
@@ -64,10 +58,7 @@ protected:
     }
     virtual void do_apply(std::uint64_t seq, const trace::Event &event,
                           std::span<const std::byte> bytes) = 0;
-    bool is_fence(const trace::Event &event) const
-    {
-        return event.kind == trace::EventKind::fence && counts_as_fence(event.fence_kind(), rule_);
-    }
+    bool is_fence(const trace::Event &event) const { return counts_as_fence(event, rule_); }
 
     const ModelKind kind_;
     const FenceRule rule_;
