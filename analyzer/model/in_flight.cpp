@@ -6,8 +6,9 @@
 
 namespace fencepost::model {
 
-bool InFlight::has_cached_before(const InFlightLine &line, std::uint64_t seq) const
+bool InFlight::has_cached_before(std::uint32_t number, std::uint64_t seq) const
 {
+    const InFlightLine &line = lines_[number];
     if (line.cached == 0)
         return false;
     std::uint32_t at = line.first;
@@ -154,6 +155,8 @@ void InFlight::settle_by_order(std::uint32_t number, const Covered &covered)
 void InFlight::settle(std::uint32_t number, const Covered &covered)
 {
     const std::uint32_t pieces_before = lines_[number].pieces();
+    if (pieces_before == 0)
+        return;
     if (lines_[number].non_temporal == 0 && covered.units == 0)
         settle_prefix(number, covered.cached_before);
     else
@@ -163,17 +166,6 @@ void InFlight::settle(std::uint32_t number, const Covered &covered)
     mark_changed(number);
     if (lines_[number].pieces() == 0)
         close(number);
-    reclaim();
-}
-
-void InFlight::settle_all(std::uint32_t number)
-{
-    InFlightLine &line = lines_[number];
-    for (std::uint32_t at = line.first; at != kNone; at = pieces_[at].next)
-        take_out(line, pieces_[at]);
-    line.first = line.last = kNone;
-    mark_changed(number);
-    close(number);
     reclaim();
 }
 

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "analyzer/model/guarantees.h"
 #include "analyzer/model/line_index.h"
 #include "analyzer/model/piece.h"
 
@@ -25,28 +26,11 @@ struct InFlightLine {
     std::uint32_t non_temporal = 0;
     std::uint32_t previous = kNone; // lines, in the order in which they came to be in flight
     std::uint32_t next = kNone;
-    // The flush that was executed last since the line is in flight; 0 = none. It covers the cached
-    // pieces with a smaller seq. Stored as seq + 1.
-    std::uint64_t flush = 0;
-    std::uint32_t flush_entry = 0; // AdrModel's
-    std::uint16_t flush_vcpu = 0;
+    LastFlush last_flush = {};
     bool changed = false; // this number, since InFlight::forget_changes()
 
     std::uint32_t pieces() const { return cached + non_temporal; }
     bool mixed() const { return cached != 0 && non_temporal != 0; }
-};
-
-// What an event guarantees by itself; what must be there before it follows from the order.
-struct Covered {
-    std::uint64_t cached_before = 0;       // cached pieces of stores with a smaller seq
-    std::uint32_t non_temporal_of = kNone; // non-temporal pieces of this vCPU
-    std::uint8_t units = 0;                // everything in these units (bit u)
-
-    bool covers(const Piece &piece) const
-    {
-        return (piece.non_temporal ? piece.vcpu == non_temporal_of : piece.seq < cached_before) ||
-               (units >> piece.unit() & 1);
-    }
 };
 
 // Pieces stand in one array in the order of their stores. Mostly a fence settles all of them and
@@ -65,7 +49,6 @@ public:
         return index_.find(line);
     }
     const InFlightLine &line(std::uint32_t number) const { return lines_[number]; }
-    InFlightLine &line(std::uint32_t number) { return lines_[number]; }
     const Piece &piece(std::uint32_t index) const { return pieces_[index]; }
 
     // Lines from the one that has been in flight longest; kNone ends the chain.
@@ -77,7 +60,30 @@ public:
     {
         return vcpu < non_temporal_.size() ? non_temporal_[vcpu] : 0;
     }
-    bool has_cached_before(const InFlightLine &line, std::uint64_t seq) const;
+
+    // What Guarantees asks; a line that has left flight has nothing.
+    std::uint64_t line_of(std::uint32_t number) const { return lines_[number].line; }
+    bool has_cached(std::uint32_t number) const { return lines_[number].cached != 0; }
+    bool has_cached_before(std::uint32_t number, std::uint64_t seq) const;
+    bool has_non_temporal(std::uint32_t number) const { return lines_[number].non_temporal != 0; }
+    const LastFlush &last_flush(std::uint32_t number) const { return lines_[number].last_flush; }
+    void note_flush(std::uint32_t number, const LastFlush &flush)
+    {
+        lines_[number].last_flush = flush;
+    }
+    bool is_flushed_by(std::uint16_t vcpu, std::uint32_t number) const
+    {
+        const InFlightLine &line = lines_[number];
+        return line.last_flush.vcpu == vcpu && line.last_flush.seq > pieces_[line.last].seq;
+    }
+    template <typename Visit> void for_each_line(Visit &&visit)
+    {
+        for (std::uint32_t number = first_; number != kNone;) {
+            const std::uint32_t next = lines_[number].next;
+            visit(number);
+            number = next;
+        }
+    }
 
     // Calls visit(piece) for the pieces of a line in order.
     template <typename Visit> void for_each_piece(const InFlightLine &line, Visit &&visit) const
@@ -91,7 +97,6 @@ public:
     // Takes out of flight what is covered and what must have come before it. A line that has no
     // piece left is gone; its number may be given to another.
     void settle(std::uint32_t number, const Covered &covered);
-    void settle_all(std::uint32_t number);
     // A piece that is guaranteed as soon as it is written; settle what is before it in its unit
     // first.
     void pass(std::uint64_t line, const Piece &piece) { settled_.push_back({line, piece}); }

@@ -8,7 +8,7 @@
 
 namespace fencepost::rules {
 
-Durability durability_of(const RuleContext &context, const LineState &line, unsigned unit)
+Durability durability_of(const RuleContext &context, const WrittenLine &line, unsigned unit)
 {
     Durability result;
     const std::string store = context.code.where(line.writes[unit].site);
@@ -31,7 +31,7 @@ Durability durability_of(const RuleContext &context, const LineState &line, unsi
     return result;
 }
 
-void name_flush(const RuleContext &context, const LineState &line, unsigned unit, Draft &draft)
+void name_flush(const RuleContext &context, const WrittenLine &line, unsigned unit, Draft &draft)
 {
     const Origin *flush = line.flushed >> unit & 1 ? context.lines.last_flush(line.line) : nullptr;
     if (!flush)

@@ -18,10 +18,10 @@ struct Durability {
     Severity severity =
         Severity::bug; // a warning where a locked instruction happens to act as the fence
 };
-Durability durability_of(const RuleContext &context, const LineState &line, unsigned unit);
+Durability durability_of(const RuleContext &context, const WrittenLine &line, unsigned unit);
 
 // Puts the flush that waits for its fence into a finding, if there is one.
-void name_flush(const RuleContext &context, const LineState &line, unsigned unit, Draft &draft);
+void name_flush(const RuleContext &context, const WrittenLine &line, unsigned unit, Draft &draft);
 
 inline constexpr char kReliesOnLock[] =
     "relies on an incidental locked instruction: it acts as the fence, and the next "

@@ -29,7 +29,7 @@ std::uint32_t marker_bit(MarkerKind kind)
 Engine::Engine(const trace::TraceReader &reader, Settings settings,
                std::vector<TransactionTable> tables, OrderFile order)
     : reader_(reader), settings_(std::move(settings)), tables_(std::move(tables)), code_(reader),
-      lines_(reader.regions(), settings_.model), order_(std::move(order), reader),
+      lines_(reader.regions(), settings_.model, settings_.fences), order_(std::move(order), reader),
       epochs_(code_, tables_, [this](Epoch &epoch) { epoch_ended(epoch); }),
       findings_(code_), context_{settings_, code_, lines_, order_, epochs_, findings_}
 {
@@ -75,11 +75,7 @@ inline void Engine::store(std::uint64_t seq, const Event &event)
         rule->store({seq, event});
     if (!torn_rules_.empty())
         look_for_single_store(seq, event);
-    if (overwrite_rules_.empty()) {
-        lines_.store(seq, event, [](const LineState &, unsigned, std::uint64_t) {});
-        return;
-    }
-    lines_.store(seq, event, [&](const LineState &line, unsigned, std::uint64_t bytes) {
+    lines_.store(seq, event, [&](const WrittenLine &line, std::uint64_t bytes) {
         const auto unit = static_cast<unsigned>(std::countr_zero(bytes)) / trace::kUnitBytes;
         for (Rule *rule : overwrite_rules_)
             rule->overwrite({seq, event, line, unit});
@@ -120,21 +116,19 @@ void Engine::flush(std::uint64_t seq, const Event &event)
 
 void Engine::fence(std::uint64_t seq, const Event &event)
 {
-    if (!model::counts_as_fence(event.fence_kind(), settings_.fences)) {
-        if (model::counts_as_fence(event.fence_kind(), model::FenceRule::architectural))
-            lines_.locked(seq, event.vcpu);
-        return;
-    }
     FenceResult result;
     bool ordering = false;
-    if (order_.empty() && settled_rules_.empty())
-        result = lines_.fence(event.vcpu, [](const LineState &, std::uint8_t) {});
-    else
-        result = lines_.fence(event.vcpu, [&](const LineState &line, std::uint8_t units) {
-            ordering |= order_.orders(line.line);
-            for (Rule *rule : settled_rules_)
-                rule->settled({seq, event, result}, line, units);
-        });
+    const auto settled = [&](const WrittenLine &line, std::uint8_t units) {
+        ordering |= order_.orders(line.line);
+        for (Rule *rule : settled_rules_)
+            rule->settled({seq, event, result}, line, units);
+    };
+    const bool counts =
+        order_.empty() && settled_rules_.empty()
+            ? lines_.fence(seq, event, result, [](const WrittenLine &, std::uint8_t) {})
+            : lines_.fence(seq, event, result, settled);
+    if (!counts)
+        return;
     for (Rule *rule : fence_rules_)
         rule->fence({seq, event, result});
     if (epochs_.watching())
@@ -186,22 +180,19 @@ void Engine::block(std::uint64_t first_seq, std::span<const Event> events,
     const auto matters = [&](const Event &one) {
         return one.kind == EventKind::marker && marker_kinds_ >> one.subkind & 1;
     };
-    for (; done < events.size(); ++done) {
-        if (!matters(events[done])) {
-            event(first_seq + done, events[done], wide_values);
-            continue;
-        }
-        reader_.for_each_marker(
-            [&](const trace::MarkerRow &row) {
-                if (!(marker_kinds_ & marker_bit(row.kind)))
-                    return;
-                go_to(row.seq - first_seq);
-                marker(row, events[done]);
-            },
-            first_seq + done, first_seq + events.size() - 1);
-        go_to(events.size());
+    go_to(static_cast<std::size_t>(std::find_if(events.begin(), events.end(), matters) -
+                                   events.begin()));
+    if (done == events.size())
         return;
-    }
+    reader_.for_each_marker(
+        [&](const trace::MarkerRow &row) {
+            if (!(marker_kinds_ & marker_bit(row.kind)))
+                return;
+            go_to(row.seq - first_seq);
+            marker(row, events[done]);
+        },
+        first_seq + done, first_seq + events.size() - 1);
+    go_to(events.size());
 }
 
 void Engine::epoch_ended(Epoch &epoch)
@@ -224,9 +215,9 @@ void Engine::show_in_flight(const Epoch *operation)
         unsigned unit;
     };
     std::vector<Left> left;
-    lines_.for_each([&](const LineState &line) {
-        for (unsigned unit = 0; unit < kUnits; ++unit) {
-            const bool open = (line.in_flight() & ~line.reported) >> unit & 1;
+    lines_.for_each([&](const WrittenLine &line) {
+        for (unsigned unit = 0; unit < model::kUnitsPerLine; ++unit) {
+            const bool open = (line.in_flight() & ~line.marked) >> unit & 1;
             if (open && (!operation || line.writes[unit].seq() > operation->first_seq))
                 left.push_back({line.writes[unit].seq(), line.line, unit});
         }
@@ -237,13 +228,13 @@ void Engine::show_in_flight(const Epoch *operation)
     // A store of several units is one.
     const Left *before = nullptr;
     for (const Left &one : left) {
-        LineState &line = *lines_.find(one.line);
+        const WrittenLine &line = *lines_.find(one.line);
         const bool again = before && before->seq == one.seq && before->line == one.line;
         before = &one;
         if (!again)
             for (Rule *rule : in_flight_rules_)
                 rule->in_flight({line, one.unit, operation});
-        line.reported |= static_cast<std::uint8_t>(1u << one.unit);
+        lines_.mark_reported(line, static_cast<std::uint8_t>(1u << one.unit));
     }
 }
 

@@ -34,17 +34,17 @@ public:
         std::sort(covered.begin(), covered.end());
         const bool only_covered = epoch.is_transaction() && epoch.table->flushed_at_commit;
         for (const Epoch::Write &write : epoch.writes) {
-            LineState *line = context_.lines.find(write.line);
+            const WrittenLine *line = context_.lines.find(write.line);
             // What a commit should have covered and did not is unlogged-in-tx.
             if (!line ||
                 (only_covered && !std::binary_search(covered.begin(), covered.end(), write.line)))
                 continue;
             std::uint64_t reported_seq = UINT64_MAX; // a store of several units is one
-            for (unsigned unit = 0; unit < kUnits; ++unit) {
-                if (!((line->in_flight() & ~line->reported) >> unit & 1) ||
+            for (unsigned unit = 0; unit < model::kUnitsPerLine; ++unit) {
+                if (!((line->in_flight() & ~line->marked) >> unit & 1) ||
                     !is_of(epoch, line->writes[unit]))
                     continue;
-                line->reported |= static_cast<std::uint8_t>(1u << unit);
+                context_.lines.mark_reported(*line, static_cast<std::uint8_t>(1u << unit));
                 if (line->writes[unit].seq() != reported_seq)
                     report(epoch, *line, unit);
                 reported_seq = line->writes[unit].seq();
@@ -53,18 +53,18 @@ public:
     }
 
 private:
-    bool is_of(const Epoch &epoch, const LineState::Write &write) const
+    bool is_of(const Epoch &epoch, const model::UnitWrite &write) const
     {
         return write.seq() >= epoch.first_seq &&
                context_.code.address_space(write.site) == epoch.process &&
                (epoch.process != 0 || write.vcpu() == epoch.vcpu);
     }
 
-    void report(const Epoch &epoch, const LineState &line, unsigned unit)
+    void report(const Epoch &epoch, const WrittenLine &line, unsigned unit)
     {
         const Durability durability = durability_of(context_, line, unit);
-        Draft *draft = context_.findings.hit(kInfo, durability.severity, line.writes[unit].origin(),
-                                             line.line);
+        Draft *draft =
+            context_.findings.hit(kInfo, durability.severity, line.writes[unit].event(), line.line);
         if (!draft)
             return;
         const std::string what = epoch.is_transaction()

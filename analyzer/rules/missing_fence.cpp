@@ -32,7 +32,7 @@ public:
             return;
         const Durability durability = durability_of(context_, seen.line, seen.unit);
         Draft *draft = context_.findings.hit(kInfo, durability.severity,
-                                             seen.line.writes[seen.unit].origin(), seen.line.line);
+                                             seen.line.writes[seen.unit].event(), seen.line.line);
         if (!draft)
             return;
         draft->message = fmt::format(

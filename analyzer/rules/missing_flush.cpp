@@ -31,7 +31,7 @@ public:
         if (!seen.operation && !context_.lines.ever_flushed(seen.line.line))
             return; // transient-data
         Draft *draft = context_.findings.hit(kInfo, Severity::bug,
-                                             seen.line.writes[seen.unit].origin(), seen.line.line);
+                                             seen.line.writes[seen.unit].event(), seen.line.line);
         if (!draft)
             return;
         draft->message = fmt::format(

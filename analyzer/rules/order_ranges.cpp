@@ -230,7 +230,7 @@ void OrderRanges::for_each_violation(const trace::Event &store, const LineTable 
         for (const Part &part : bound.first) {
             const std::uint64_t last = (part.address + part.size - 1) / trace::kLineBytes;
             for (std::uint64_t line = part.address / trace::kLineBytes; line <= last; ++line) {
-                const LineState *state = lines.find(line);
+                const WrittenLine *state = lines.find(line);
                 const std::uint64_t bytes =
                     state ? state->bytes & bytes_in_line(line, part.address, part.size) : 0;
                 const auto note = strands_.find(line);
@@ -255,7 +255,7 @@ void OrderRanges::for_each_violation(const trace::Event &store, const LineTable 
                     store.last_line() == line)
                     continue;
                 visit({.rule = rules_[i],
-                       .first = state->writes[unit].origin(),
+                       .first = state->writes[unit].event(),
                        .line = line,
                        .flushed = (state->flushed >> unit & 1) != 0,
                        .non_temporal = !cached,

@@ -34,7 +34,7 @@ public:
                          durability.lacks + ", is in flight";
         draft->fix = durability.fix + ", before this store";
         draft->other_role = "the write before";
-        draft->other = seen.line.writes[seen.unit].origin();
+        draft->other = seen.line.writes[seen.unit].event();
     }
 };
 

@@ -27,7 +27,7 @@ public:
     void fence(const FenceSeen &seen) override
     {
         const bool useful =
-            seen.result.nt_stores != 0 || (seen.result.flushes != 0 && !context_.settings.eadr());
+            seen.result.after_nt_store || (seen.result.after_flush && !context_.settings.eadr());
         if (useful) {
             if (seen.event.site >= useful_.size())
                 useful_.resize(seen.event.site + 1u);

@@ -53,7 +53,7 @@ struct StoreSeen {
 struct OverwriteSeen {
     std::uint64_t seq;
     const trace::Event &event;
-    const LineState &line;
+    const WrittenLine &line;
     unsigned unit; // the first that is written over
 };
 
@@ -70,7 +70,7 @@ struct FenceSeen {
 };
 
 struct InFlightSeen {
-    LineState &line;
+    const WrittenLine &line;
     unsigned unit;          // of a write that has not been reported
     const Epoch *operation; // null: the end of the run
 };
@@ -102,7 +102,7 @@ public:
     virtual void flush(const FlushSeen &) {}
     virtual void fence(const FenceSeen &) {}
     // Before the units leave the table.
-    virtual void settled(const FenceSeen &, const LineState &, std::uint8_t) {}
+    virtual void settled(const FenceSeen &, const WrittenLine &, std::uint8_t) {}
     virtual void epoch_end(const Epoch &) {}
     virtual void in_flight(const InFlightSeen &) {}
     virtual void finish() {}

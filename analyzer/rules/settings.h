@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analyzer/model/persistence_model.h"
+#include "analyzer/model/model_kind.h"
 
 namespace fencepost::rules {
 

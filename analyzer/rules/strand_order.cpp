@@ -61,7 +61,7 @@ public:
         context_.order.note_store(seen.seq, seen.event, context_.epochs.strand(seen.event));
     }
 
-    void settled(const FenceSeen &seen, const LineState &line, std::uint8_t) override
+    void settled(const FenceSeen &seen, const WrittenLine &line, std::uint8_t) override
     {
         context_.order.note_settled(line.line, context_.epochs.strand(seen.event));
     }

@@ -25,7 +25,7 @@ public:
             context_.lines.ever_flushed(seen.line.line))
             return;
         Draft *draft = context_.findings.hit(kInfo, Severity::warning,
-                                             seen.line.writes[seen.unit].origin(), seen.line.line);
+                                             seen.line.writes[seen.unit].event(), seen.line.line);
         if (!draft)
             return;
         draft->message = "a store to a line that the whole run never flushes";

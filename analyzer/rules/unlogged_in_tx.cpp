@@ -56,9 +56,9 @@ private:
 
     void report_uncovered(const Epoch &epoch, const Epoch::Write &write)
     {
-        LineState *line = context_.lines.find(write.line);
+        const WrittenLine *line = context_.lines.find(write.line);
         if (line)
-            line->reported |= line->in_flight();
+            context_.lines.mark_reported(*line, line->in_flight());
         // What was allocated and freed again is no longer covered, and need not be.
         const bool perhaps_freed = write.origin.seq < epoch.last_free;
         Draft *draft = context_.findings.hit(

@@ -35,7 +35,8 @@ bool is_before(std::uint64_t seq, std::uint8_t offset, std::uint64_t other_seq,
 } // namespace
 
 Legality::Legality(model::ModelKind kind, PromiseAt promise)
-    : promise_(std::move(promise)), strict_(model::make_model(kind, FenceRule::architectural))
+    : promise_(std::move(promise)),
+      strict_(std::make_unique<model::PersistenceModel>(kind, FenceRule::architectural))
 {
 }
 

@@ -76,7 +76,7 @@ StateWalk::StateWalk(const trace::TraceReader &reader, WalkOptions options)
       need_items_(std::any_of(options_.strategies.begin(), options_.strategies.end(),
                               [](const Strategy &strategy) { return strategy.info->needs_items; })),
       trace_(reader.recording().event_digest.substr(0, 8)),
-      model_(model::make_model(options_.model, options_.fences)),
+      model_(std::make_unique<model::PersistenceModel>(options_.model, options_.fences)),
       points_(*model_, options_.window, options_.promise,
               {.failure_points = wants(StrategyPoints::failure_points),
                .returns = wants(StrategyPoints::returns)}),

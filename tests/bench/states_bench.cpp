@@ -49,13 +49,13 @@ void measure_model(bool smoke)
         work.add_operation(buffer);
     for (const auto kind :
          {model::ModelKind::adr, model::ModelKind::eadr, model::ModelKind::line}) {
-        const auto model = model::make_model(kind, model::FenceRule::explicit_only);
+        model::PersistenceModel model(kind, model::FenceRule::explicit_only);
         std::uint64_t seq = 0;
         std::uint64_t boundaries = 0;
         const double start = cpu_seconds();
         for (const trace::Event &event : buffer.events()) {
-            boundaries += model->raises_guarantee(event);
-            model->apply(seq++, event, buffer.wide_values());
+            boundaries += model.raises_guarantee(event);
+            model.apply(seq++, event, buffer.wide_values());
         }
         const double seconds = cpu_seconds() - start;
         std::printf("model %-4s %6.1f M events/s (%zu events, %llu epochs)\n",

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The fast models against the reference: model_reference [--fault NAME] TRACES [SEED]. At every
 // crash point of every random trace, under each model and fence rule, both have the same set of
-// states; the states at epoch boundaries are all states there are; and promised_states.h compares
-// pairs of state and promise, and the label. With a fault the comparison must fail.
+// states; the states at epoch boundaries are all states there are; in_flight_units.h compares the
+// view of the rules, and promised_states.h pairs of state and promise, and the label. With a fault
+// the comparison must fail.
 #include <cstdio>
 #include <cstdlib>
 #include <numeric>
@@ -11,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "base/deadline.h"
+#include "tests/model/in_flight_units.h"
 #include "tests/model/promised_states.h"
 #include "tests/model/small_trace.h"
 
@@ -22,6 +24,7 @@ struct Totals {
     std::uint64_t crash_points = 0;
     std::uint64_t states = 0;
     std::uint64_t boundaries = 0;
+    std::uint64_t units = 0;
     PairTotals pairs;
 };
 
@@ -51,7 +54,7 @@ std::vector<ReferenceModel::StateSet> compare(std::span<const trace::Event> even
         throw Difference(fmt::format("{} after {} events, model {}, fences {}", what, executed,
                                      name_of(kind), name_of(rule)));
     };
-    const std::unique_ptr<PersistenceModel> model = make_model(kind, rule);
+    PersistenceModel model(kind, rule);
     ModelStates fast(reference);
     ReferenceModel::StateSet all;
     ReferenceModel::StateSet at_boundaries;
@@ -67,7 +70,7 @@ std::vector<ReferenceModel::StateSet> compare(std::span<const trace::Event> even
             expected = reference.states(closed, executed_parts, guaranteed);
         executed_before = executed_parts;
         guaranteed_before = guaranteed;
-        const auto states = fast.states(model->in_flight());
+        const auto states = fast.states(model.in_flight());
         if (states != expected.sets)
             differ("another set of states", executed);
         if (fast.listed() != expected.count)
@@ -77,7 +80,7 @@ std::vector<ReferenceModel::StateSet> compare(std::span<const trace::Event> even
         ++totals.crash_points;
         totals.states += fast.listed();
         const bool end = executed == events.size();
-        const bool boundary = !end && model->raises_guarantee(events[executed]);
+        const bool boundary = !end && model.raises_guarantee(events[executed]);
         if (end || boundary) {
             at_boundaries |= states;
             ++totals.boundaries;
@@ -85,8 +88,8 @@ std::vector<ReferenceModel::StateSet> compare(std::span<const trace::Event> even
         if (end)
             break;
         const auto settled_before = fast.settled();
-        model->apply(executed, events[executed], wide);
-        fast.note_settled(model->in_flight());
+        model.apply(executed, events[executed], wide);
+        fast.note_settled(model.in_flight());
         if (boundary != (fast.settled() != settled_before))
             differ("a boundary where nothing becomes guaranteed, or none where something does",
                    executed);
@@ -135,6 +138,8 @@ void compare_trace(const std::vector<trace::Event> &events, bool coarse, Fault f
     for (const ModelKind kind : {ModelKind::adr, ModelKind::eadr, ModelKind::line}) {
         const auto &closed = kind == ModelKind::line ? by_line : by_unit;
         const auto states_of = [&](FenceRule rule) {
+            if (kind != ModelKind::line)
+                totals.units += InFlightUnits(events, reference, kind, rule).compare();
             return fault == Fault::store_before_fence
                        ? reference_states(events.size(), reference, closed, kind, rule)
                        : compare(events, reference, closed, kind, rule, totals);
@@ -206,11 +211,12 @@ int main(int argc, char **argv)
     try {
         const auto totals =
             fencepost::model::run(std::strtoull(argv[next], nullptr, 10), seed, fault);
-        fmt::print("{} traces, seed {}: {} crash points, {} states, {} at boundaries; {} pairs of "
+        fmt::print("{} traces, seed {}: {} crash points, {} states, {} at boundaries; {} units; {} "
+                   "pairs of "
                    "state and promise at {} crash points of the walk, {} labels compared, {} of "
                    "them incidental; no difference; {:.1f} s\n",
                    totals.traces, seed, totals.crash_points, totals.states, totals.boundaries,
-                   totals.pairs.pairs, totals.pairs.points, totals.pairs.labels,
+                   totals.units, totals.pairs.pairs, totals.pairs.points, totals.pairs.labels,
                    totals.pairs.incidental, watch.seconds());
     } catch (const std::exception &difference) {
         if (fault != Fault::none) {

@@ -113,14 +113,14 @@ private:
                                            PairTotals &totals)
     {
         static const std::array<std::byte, trace::kMaxStoreBytes> wide = {};
-        const std::unique_ptr<PersistenceModel> model = make_model(kind_, rule);
-        states::CrashPoints points(*model, {}, promise(), {});
+        PersistenceModel model(kind_, rule);
+        states::CrashPoints points(model, {}, promise(), {});
         states::Legality legality(kind_, promise());
         ModelStates sets(reference_, instructions_);
         std::map<std::uint64_t, StateSet> found;
         const auto visit = [&](const states::CrashPoint &point) {
             ++totals.points;
-            const InFlight &in_flight = model->in_flight();
+            const InFlight &in_flight = model.in_flight();
             table_.build(in_flight, states::Grouping::off);
             legality.crash_point(in_flight);
             const std::uint64_t promised = promises_[point.seq];
@@ -146,9 +146,9 @@ private:
             const auto point = points.before(seq, events_[seq]);
             if (point && !(fault_ == Fault::no_point_at_return && !point->boundary))
                 visit(*point);
-            model->apply(seq, events_[seq], wide);
-            sets.note_settled(model->in_flight());
-            legality.event(seq, events_[seq], wide, model->in_flight());
+            model.apply(seq, events_[seq], wide);
+            sets.note_settled(model.in_flight());
+            legality.event(seq, events_[seq], wide, model.in_flight());
         }
         visit(*points.at_end(events_.size()));
         return found;

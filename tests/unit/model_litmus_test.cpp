@@ -132,16 +132,16 @@ std::set<Contents> contents_at(const PersistenceModel &model, const Contents &gu
 
 std::set<Contents> outcomes(const Litmus &litmus)
 {
-    const auto model = make_model(litmus.model, litmus.rule);
+    PersistenceModel model(litmus.model, litmus.rule);
     Contents guaranteed;
     std::set<Contents> found;
     for (std::size_t i = 0;; ++i) {
         if (!litmus.at_end || i == litmus.program.size())
-            found.merge(contents_at(*model, guaranteed));
+            found.merge(contents_at(model, guaranteed));
         if (i == litmus.program.size())
             return found;
-        model->apply(i, litmus.program[i], {});
-        for (const SettledPiece &settled : model->in_flight().settled())
+        model.apply(i, litmus.program[i], {});
+        for (const SettledPiece &settled : model.in_flight().settled())
             guaranteed[settled.line * trace::kLineBytes + settled.piece.offset] =
                 settled.piece.value;
     }
@@ -456,38 +456,38 @@ TEST(Pieces, WideStoresAreTorn)
 {
     const std::array<std::byte, 16> bytes = {std::byte{1}};
     for (const auto &[kind, states] : {std::pair{ModelKind::adr, 3u}, {ModelKind::line, 2u}}) {
-        const auto model = make_model(kind, FenceRule::explicit_only);
+        PersistenceModel model(kind, FenceRule::explicit_only);
         Event wide = store("x", 0);
         wide.size = 16;
-        model->apply(0, wide, bytes);
-        ASSERT_EQ(model->in_flight().line_count(), 1u);
-        EXPECT_EQ(LineChoices(model->in_flight(), model->in_flight().line(0)).count(), states);
+        model.apply(0, wide, bytes);
+        ASSERT_EQ(model.in_flight().line_count(), 1u);
+        EXPECT_EQ(LineChoices(model.in_flight(), model.in_flight().line(0)).count(), states);
     }
-    const auto model = make_model(ModelKind::line, FenceRule::explicit_only);
+    PersistenceModel model(ModelKind::line, FenceRule::explicit_only);
     Event crossing = store("x8", 0);
     crossing.size = 16;
-    model->apply(0, crossing, bytes);
-    EXPECT_EQ(model->in_flight().line_count(), 2u);
+    model.apply(0, crossing, bytes);
+    EXPECT_EQ(model.in_flight().line_count(), 2u);
 }
 
 // Memory follows what is in flight, not the length of the trace.
 TEST(Memory, EntriesThatMeanNothingAreForgotten)
 {
     for (const ModelKind kind : {ModelKind::adr, ModelKind::eadr, ModelKind::line}) {
-        const auto model = make_model(kind, FenceRule::explicit_only);
+        PersistenceModel model(kind, FenceRule::explicit_only);
         std::uint64_t seq = 0;
         for (unsigned round = 0; round < 200000; ++round) {
-            model->apply(seq++, nt_store(round % 2 ? "x" : "y", round, round % 3), {});
-            model->apply(seq++, store(round % 2 ? "x" : "y", round), {});
-            model->apply(seq++, clwb(round % 2 ? "x" : "y", round % 3), {});
-            model->apply(seq++, flush(FlushKind::wbinvd, ""), {});
+            model.apply(seq++, nt_store(round % 2 ? "x" : "y", round, round % 3), {});
+            model.apply(seq++, store(round % 2 ? "x" : "y", round), {});
+            model.apply(seq++, clwb(round % 2 ? "x" : "y", round % 3), {});
+            model.apply(seq++, flush(FlushKind::wbinvd, ""), {});
         }
-        EXPECT_LE(model->in_flight().line_count(), 2u);
-        EXPECT_LE(model->in_flight().piece_count(), 2u);
-        model->apply(seq++, sfence(0), {});
-        model->apply(seq++, sfence(1), {});
-        model->apply(seq++, sfence(2), {});
-        EXPECT_EQ(model->in_flight().piece_count(), 0u);
+        EXPECT_LE(model.in_flight().line_count(), 2u);
+        EXPECT_LE(model.in_flight().piece_count(), 2u);
+        model.apply(seq++, sfence(0), {});
+        model.apply(seq++, sfence(1), {});
+        model.apply(seq++, sfence(2), {});
+        EXPECT_EQ(model.in_flight().piece_count(), 0u);
     }
 }
 

@@ -123,7 +123,7 @@ class LongTraces : public testing::TestWithParam<ModelKind> {};
 TEST_P(LongTraces, TheSameInFlight)
 {
     std::mt19937_64 random(7);
-    const auto model = make_model(GetParam(), FenceRule::architectural);
+    PersistenceModel model(GetParam(), FenceRule::architectural);
     PlainModel plain(GetParam(), FenceRule::architectural);
     std::uint64_t settled = 0;
     std::size_t most_pieces = 0;
@@ -147,16 +147,16 @@ TEST_P(LongTraces, TheSameInFlight)
             if (!event.has_address())
                 event.address = 0;
         }
-        const bool boundary = model->raises_guarantee(event);
-        model->apply(seq, event, {});
+        const bool boundary = model.raises_guarantee(event);
+        model.apply(seq, event, {});
         plain.apply(seq, event);
-        EXPECT_EQ(boundary, !model->in_flight().settled().empty());
-        settled += model->in_flight().settled().size();
-        most_pieces = std::max(most_pieces, model->in_flight().piece_count());
+        EXPECT_EQ(boundary, !model.in_flight().settled().empty());
+        settled += model.in_flight().settled().size();
+        most_pieces = std::max(most_pieces, model.in_flight().piece_count());
         ASSERT_EQ(settled, plain.settled()) << seq;
         if (seq % 500 && seq != 59999)
             continue;
-        const InFlight &in_flight = model->in_flight();
+        const InFlight &in_flight = model.in_flight();
         ASSERT_EQ(in_flight.line_count(), plain.line_count());
         std::size_t lines = 0;
         for (std::uint32_t number = in_flight.first_line(); number != kNone;
@@ -182,7 +182,7 @@ INSTANTIATE_TEST_SUITE_P(Model, LongTraces,
 TEST(Flushes, PileUpWithoutFences)
 {
     for (unsigned rounds = 8180; rounds <= 8210; rounds += 2) {
-        const auto model = make_model(ModelKind::adr, FenceRule::explicit_only);
+        PersistenceModel model(ModelKind::adr, FenceRule::explicit_only);
         std::uint64_t seq = 0;
         const auto apply = [&](EventKind kind, unsigned vcpu, std::uint8_t subkind = 0) {
             Event event;
@@ -191,17 +191,17 @@ TEST(Flushes, PileUpWithoutFences)
             event.vcpu = static_cast<std::uint16_t>(vcpu);
             event.address = kind == EventKind::fence ? 0 : 4096;
             event.size = kind == EventKind::store ? 8 : 0;
-            model->apply(seq++, event, {});
+            model.apply(seq++, event, {});
         };
         for (unsigned round = 0; round < rounds; ++round) {
             apply(EventKind::store, 2);
             apply(EventKind::flush, round % 2, 2);
         }
-        EXPECT_EQ(model->in_flight().piece_count(), rounds);
+        EXPECT_EQ(model.in_flight().piece_count(), rounds);
         apply(EventKind::fence, 0);
-        EXPECT_EQ(model->in_flight().piece_count(), 1u);
+        EXPECT_EQ(model.in_flight().piece_count(), 1u);
         apply(EventKind::fence, 1);
-        EXPECT_EQ(model->in_flight().piece_count(), 0u);
+        EXPECT_EQ(model.in_flight().piece_count(), 0u);
     }
 }
 
