@@ -106,8 +106,8 @@ Json to_json(const Summary &summary, bool interrupted)
             {"events", std::move(events)},
             {"stored_bytes", summary.stored_bytes},
             {"vcpus", summary.vcpus},
-            {"epochs", summary.epochs},
-            {"architectural_epochs", summary.architectural_epochs},
+            {"fence_intervals", summary.fence_intervals},
+            {"architectural_fence_intervals", summary.architectural_fence_intervals},
             {"regions", regions_to_json(summary)},
             {"operations", operations_to_json(summary)},
             {"system_calls", summary.system_calls},
@@ -172,8 +172,8 @@ void print_events(const Summary &summary)
                    plain ? "" : fmt::format("  ({})", detail));
     }
     line("stored", "{}", size_text(summary.stored_bytes));
-    line("epochs", "{} cut at sfence and mfence, {} if locked instructions count too",
-         grouped(summary.epochs), grouped(summary.architectural_epochs));
+    line("intervals", "{} between sfences and mfences, {} if locked instructions count too",
+         grouped(summary.fence_intervals), grouped(summary.architectural_fence_intervals));
 }
 
 void print_operations(const Summary &summary)

@@ -74,7 +74,7 @@ Query::Query(const TraceReader &reader, std::string_view sql) : database_(reader
 {
     // SQLite connects virtual tables when they are first named, and would ask whether their
     // columns may be declared. What is wrong with one is told to whoever asks about it.
-    for (const char *naming : {"SELECT 1 FROM event", "SELECT 1 FROM epoch_site"})
+    for (const char *naming : {"SELECT 1 FROM event", "SELECT 1 FROM interval_site"})
         sqlite3_exec(database_, (std::string("EXPLAIN ") + naming).c_str(), nullptr, nullptr,
                      nullptr);
     watch();

@@ -71,17 +71,18 @@ CREATE TABLE event_block (
 -- whose fence is the event before).
 CREATE VIRTUAL TABLE event USING fencepost_event;
 
--- What each site did in each epoch, counted in one pass over the events each time it is asked; a
--- site that did nothing in an epoch has no row. An epoch here is the events up to and including a
--- fence that counts, executed by any vCPU; the next event starts the next epoch. Epochs are
--- numbered from 0, the last one may lack its fence, and those numbers change with the rule: by
--- default sfence and mfence count (rule `explicit`); with `WHERE rule = 'architectural'`, or
--- `FROM epoch_site('architectural')`, also lock_rmw and xchg. A clflush or wbinvd ends no epoch
--- here, and a fence ends the epoch for all vCPUs: this is program order cut at fences, not yet the
--- persistence model. Markers and loads are not counted. The natural order is epoch, site. Columns:
--- epoch; site (NULL = unknown); stores; nt_stores; flushes; fences (of all kinds, counting or not);
--- first_seq and last_seq (the first and last event that was counted in the epoch).
-CREATE VIRTUAL TABLE epoch_site USING fencepost_epoch_site;
+-- What each site did in each fence interval, counted in one pass over the events each time it is
+-- asked; a site that did nothing in an interval has no row. A fence interval is the events up to and
+-- including a fence that counts, executed by any vCPU; the next event starts the next interval.
+-- Intervals are numbered from 0, the last one may lack its fence, and those numbers change with the
+-- rule: by default sfence and mfence count (rule `explicit`); with `WHERE rule = 'architectural'`, or
+-- `FROM interval_site('architectural')`, also lock_rmw and xchg. This is program order cut at fences
+-- and not the persistence model, whose epochs end where something becomes guaranteed: a clflush or
+-- wbinvd ends no interval, and a fence ends the interval for all vCPUs. Markers and loads are not
+-- counted. The natural order is interval, site. Columns: interval; site (NULL = unknown); stores;
+-- nt_stores; flushes; fences (of all kinds, counting or not); first_seq and last_seq (the first and
+-- last event that was counted in the interval).
+CREATE VIRTUAL TABLE interval_site USING fencepost_interval_site;
 
 -- Code that caused events: one row a distinct program counter in a distinct address space.
 CREATE TABLE site (
@@ -203,11 +204,11 @@ SELECT function, module, sum(stores) AS stores, sum(nt_stores) AS nt_stores,
        sum(volatile_flushes) AS volatile_flushes
 FROM site_name JOIN site_count USING (site) GROUP BY function, module;
 
--- What each function did in each epoch; epochs as in epoch_site, ended by sfence and mfence.
-CREATE VIEW function_epoch AS
-SELECT epoch, function, module, sum(stores) AS stores, sum(nt_stores) AS nt_stores,
+-- What each function did in each fence interval; as in interval_site, ended by sfence and mfence.
+CREATE VIEW function_interval AS
+SELECT interval, function, module, sum(stores) AS stores, sum(nt_stores) AS nt_stores,
        sum(flushes) AS flushes, sum(fences) AS fences
-FROM epoch_site LEFT JOIN site_name USING (site) GROUP BY epoch, function, module;
+FROM interval_site LEFT JOIN site_name USING (site) GROUP BY interval, function, module;
 
 -- Call stacks frame by frame: depth 0 is the innermost caller.
 CREATE VIEW stack_line AS

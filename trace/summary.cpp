@@ -17,8 +17,9 @@ void count_events(const TraceReader &reader, Summary &summary)
     constexpr unsigned kSubkinds = 256;
     std::vector<std::array<std::uint64_t, kSubkinds>> counts(kEventKinds);
     std::vector<bool> vcpus(1 << 16);
-    bool open[2] = {}; // an epoch has begun that no fence has ended yet
-    std::uint64_t *const epochs[2] = {&summary.epochs, &summary.architectural_epochs};
+    bool open[2] = {}; // an interval has begun that no fence has ended yet
+    std::uint64_t *const intervals[2] = {&summary.fence_intervals,
+                                         &summary.architectural_fence_intervals};
     EventScan scan = reader.scan({.with_values = false});
     scan.for_each([&](std::uint64_t, const Event &event, auto) {
         ++counts[static_cast<unsigned>(event.kind)][event.subkind];
@@ -28,7 +29,7 @@ void count_events(const TraceReader &reader, Summary &summary)
         summary.stored_bytes += event.size;
         for (const FenceRule rule : {FenceRule::explicit_only, FenceRule::architectural}) {
             const auto i = static_cast<unsigned>(rule);
-            *epochs[i] += !open[i];
+            *intervals[i] += !open[i];
             open[i] = !counts_as_fence(event, rule);
         }
     });

@@ -36,9 +36,9 @@ struct Summary {
     std::map<std::string, std::map<std::string, std::uint64_t>> events;
     std::uint64_t stored_bytes = 0;
     std::uint64_t vcpus = 0; // that caused an event
-    // Epochs as in table `epoch_site`, under its two rules.
-    std::uint64_t epochs = 0;
-    std::uint64_t architectural_epochs = 0;
+    // As in table `interval_site`, under its two rules.
+    std::uint64_t fence_intervals = 0;
+    std::uint64_t architectural_fence_intervals = 0;
     std::uint64_t operations = 0;
     std::uint64_t unfinished_operations = 0;
     std::vector<OperationSummary> first_operations;

@@ -2,8 +2,8 @@
 // See tables.h.
 #include "trace/tables.h"
 
-#include "trace/epoch_table.h"
 #include "trace/event_table.h"
+#include "trace/interval_table.h"
 #include "trace/schema.h"
 #include "trace/table_module.h"
 
@@ -19,7 +19,7 @@ void check_table_version(const TraceTable &table)
 void register_tables(sqlite3 *database)
 {
     register_event_table(database);
-    register_epoch_table(database);
+    register_interval_table(database);
 }
 
 } // namespace fencepost::trace

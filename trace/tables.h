@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The virtual tables of a trace: `event` and `epoch_site`.
+// The virtual tables of a trace: `event` and `interval_site`.
 #pragma once
 
 #include "trace/sqlite_api.h"

@@ -130,11 +130,11 @@ void measure(std::uint64_t millions)
         {"an untouched line", "SELECT * FROM event WHERE line = " +
                                   std::to_string(FileSystemEvents::kBase / 64 + 2'000'000)},
         {"fences of one site", "SELECT count(*) FROM event WHERE kind = 'fence' AND site = 900"},
-        {"stores per function, epoch",
-         "SELECT epoch, function, stores + nt_stores FROM function_epoch"},
-        {"rows of epoch_site", "SELECT count(*) FROM epoch_site"},
-        {"the same, architectural", "SELECT count(*) FROM epoch_site('architectural')"},
-        {"one epoch of it", "SELECT * FROM function_epoch WHERE epoch = 5"},
+        {"stores per interval",
+         "SELECT interval, function, stores + nt_stores FROM function_interval"},
+        {"rows of interval_site", "SELECT count(*) FROM interval_site"},
+        {"the same, architectural", "SELECT count(*) FROM interval_site('architectural')"},
+        {"one interval of it", "SELECT * FROM function_interval WHERE interval = 5"},
         {"count(*)", "SELECT count(*) FROM event"},
         {"count by site", "SELECT site, count(*) FROM event GROUP BY site"},
         {"count by site, counters", "SELECT * FROM site_count"},
@@ -144,8 +144,8 @@ void measure(std::uint64_t millions)
         std::printf("    %-26s %9.2f ms\n", row.first, query(reader, row.second));
     const Stopwatch watch;
     const Summary summary = summarise(reader);
-    std::printf("    %-26s %9.2f ms  (%llu epochs)\n", "fencepost info", watch.seconds() * 1000,
-                static_cast<unsigned long long>(summary.epochs));
+    std::printf("    %-26s %9.2f ms  (%llu fence intervals)\n", "fencepost info",
+                watch.seconds() * 1000, static_cast<unsigned long long>(summary.fence_intervals));
     std::printf("    peak memory after the queries %zu MiB\n", peak_mib());
 }
 

@@ -75,8 +75,8 @@ void read_everything(const std::filesystem::path &path)
     while (query.step()) {
     }
     summarise(reader);
-    Statement epochs(reader.connection(), "SELECT * FROM epoch_site('architectural')");
-    while (epochs.step()) {
+    Statement intervals(reader.connection(), "SELECT * FROM interval_site('architectural')");
+    while (intervals.step()) {
     }
 }
 

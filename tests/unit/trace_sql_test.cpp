@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "random_events.h"
+#include "trace/query.h"
 #include "trace/reader.h"
 #include "trace/writer.h"
 
@@ -195,7 +196,7 @@ TEST_F(Sql, EveryViewCanBeQueried)
 {
     for (const char *view :
          {"store", "flush", "fence", "site_name", "event_in_function", "function_count",
-          "stack_line", "operation", "system_call", "function_epoch"})
+          "stack_line", "operation", "system_call", "function_interval"})
         EXPECT_NO_THROW(rows(std::string("SELECT * FROM ") + view + " LIMIT 10")) << view;
     EXPECT_EQ(rows("SELECT count(*) FROM store"),
               rows("SELECT count(*) FROM plain WHERE kind IN ('store','nt_store')"));
@@ -206,63 +207,64 @@ TEST_F(Sql, EveryViewCanBeQueried)
     EXPECT_EQ(rows("SELECT function FROM site_name WHERE site = 1"), "0x1001\n");
 }
 
-// The same from plain rows: an epoch is how many fences that count came before.
-std::string reference_epochs(const std::string &fences, const std::string &where)
+// The same from plain rows: an interval is how many fences that count came before.
+std::string reference_intervals(const std::string &fences, const std::string &where)
 {
     return "WITH numbered AS (SELECT *, coalesce(sum(kind = 'fence' AND subkind IN (" + fences +
-           ")) OVER (ORDER BY seq ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS epoch"
+           ")) OVER (ORDER BY seq ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS interval"
            " FROM plain WHERE kind IN ('store', 'nt_store', 'flush', 'fence')),"
-           " bounds AS (SELECT epoch, min(seq) AS first_seq, max(seq) AS last_seq FROM numbered"
-           " GROUP BY epoch)"
-           " SELECT epoch||' '||coalesce(site, '-')||' '||sum(kind = 'store')||' '||"
+           " bounds AS (SELECT interval, min(seq) AS first_seq, max(seq) AS last_seq FROM numbered"
+           " GROUP BY interval)"
+           " SELECT interval||' '||coalesce(site, '-')||' '||sum(kind = 'store')||' '||"
            "sum(kind = 'nt_store')||' '||sum(kind = 'flush')||' '||sum(kind = 'fence')||' '||"
            "first_seq||' '||last_seq"
-           " FROM numbered JOIN bounds USING (epoch) " +
-           where + " GROUP BY epoch, site ORDER BY epoch, site";
+           " FROM numbered JOIN bounds USING (interval) " +
+           where + " GROUP BY interval, site ORDER BY interval, site";
 }
 
-TEST_F(Sql, EpochSitesEqualPlainRows)
+TEST_F(Sql, IntervalSitesEqualPlainRows)
 {
-    const std::string columns = "SELECT epoch||' '||coalesce(site, '-')||' '||stores||' '||"
+    const std::string columns = "SELECT interval||' '||coalesce(site, '-')||' '||stores||' '||"
                                 "nt_stores||' '||flushes||' '||fences||' '||first_seq||' '||"
-                                "last_seq FROM epoch_site";
+                                "last_seq FROM interval_site";
     const std::string explicit_fences = "'sfence', 'mfence'";
     const std::string all_fences = "'sfence', 'mfence', 'lock_rmw', 'xchg'";
     const std::string all = rows(columns);
-    EXPECT_EQ(all, rows(reference_epochs(explicit_fences, "")));
+    EXPECT_EQ(all, rows(reference_intervals(explicit_fences, "")));
     EXPECT_GT(std::ranges::count(all, '\n'), 1000);
-    EXPECT_EQ(rows(columns + "('architectural')"), rows(reference_epochs(all_fences, "")));
+    EXPECT_EQ(rows(columns + "('architectural')"), rows(reference_intervals(all_fences, "")));
     EXPECT_EQ(rows(columns + " WHERE rule = 'architectural'"),
-              rows(reference_epochs(all_fences, "")));
-    EXPECT_EQ(rows(columns + " ORDER BY epoch, site"), all);
+              rows(reference_intervals(all_fences, "")));
+    EXPECT_EQ(rows(columns + " ORDER BY interval, site"), all);
     for (const std::string where :
-         {"WHERE epoch = 7", "WHERE epoch < 3", "WHERE epoch > 440",
-          "WHERE epoch BETWEEN 10 AND 12", "WHERE epoch >= 5 AND epoch <= 5.5", "WHERE epoch < -1",
-          "WHERE epoch = -1", "WHERE epoch IN (3, 90, 90)", "WHERE site = 4", "WHERE site IS NULL",
-          "WHERE epoch = 1e9", "WHERE epoch > 'x'"})
-        EXPECT_EQ(rows(columns + " " + where), rows(reference_epochs(explicit_fences, where)))
+         {"WHERE interval = 7", "WHERE interval < 3", "WHERE interval > 440",
+          "WHERE interval BETWEEN 10 AND 12", "WHERE interval >= 5 AND interval <= 5.5",
+          "WHERE interval < -1", "WHERE interval = -1", "WHERE interval IN (3, 90, 90)",
+          "WHERE site = 4", "WHERE site IS NULL", "WHERE interval = 1e9", "WHERE interval > 'x'"})
+        EXPECT_EQ(rows(columns + " " + where), rows(reference_intervals(explicit_fences, where)))
             << where;
-    EXPECT_EQ(rows("SELECT sum(stores) + sum(flushes) FROM function_epoch"),
+    EXPECT_EQ(rows("SELECT sum(stores) + sum(flushes) FROM function_interval"),
               rows("SELECT count(*) FROM plain WHERE kind IN ('store', 'flush')"));
-    EXPECT_EQ(rows("SELECT max(epoch) FROM function_epoch WHERE function = '0x1001'"),
-              rows("SELECT max(epoch) FROM epoch_site WHERE site = 1"));
-    EXPECT_EQ(rows("SELECT count(*) FROM epoch_site a JOIN epoch_site b USING (epoch, site)"
-                   " WHERE a.epoch = 3 AND b.epoch = 3 AND site IS NOT NULL"),
-              rows("SELECT count(*) FROM epoch_site WHERE epoch = 3 AND site IS NOT NULL"));
+    EXPECT_EQ(rows("SELECT max(interval) FROM function_interval WHERE function = '0x1001'"),
+              rows("SELECT max(interval) FROM interval_site WHERE site = 1"));
+    EXPECT_EQ(
+        rows("SELECT count(*) FROM interval_site a JOIN interval_site b USING (interval, site)"
+             " WHERE a.interval = 3 AND b.interval = 3 AND site IS NOT NULL"),
+        rows("SELECT count(*) FROM interval_site WHERE interval = 3 AND site IS NOT NULL"));
     EXPECT_THROW(rows(columns + "('all')"), Error);
     EXPECT_THROW(rows(columns + "(NULL)"), Error);
 }
 
-TEST_F(Sql, EpochsOfEmptyAndUnfencedTraces)
+TEST_F(Sql, IntervalsOfEmptyAndUnfencedTraces)
 {
-    const std::filesystem::path other = directory_->path() / "epochs.db";
+    const std::filesystem::path other = directory_->path() / "intervals.db";
     const auto counted = [&](const std::string &sql) {
         Database database(other, SQLITE_OPEN_READWRITE);
         register_tables(database.get());
         return database.integer(sql);
     };
     TraceWriter::create(other).finish(RecordingState::complete, "");
-    EXPECT_EQ(counted("SELECT count(*) FROM epoch_site"), 0);
+    EXPECT_EQ(counted("SELECT count(*) FROM interval_site"), 0);
     {
         TraceWriter writer = TraceWriter::create(other);
         EventBuffer buffer(8);
@@ -273,8 +275,31 @@ TEST_F(Sql, EpochsOfEmptyAndUnfencedTraces)
         writer.append(buffer);
         writer.finish(RecordingState::complete, "");
     }
-    EXPECT_EQ(counted("SELECT count(*) FROM epoch_site"), 2);
-    EXPECT_EQ(counted("SELECT max(epoch) FROM epoch_site WHERE site = 4294967295"), 1);
+    EXPECT_EQ(counted("SELECT count(*) FROM interval_site"), 2);
+    EXPECT_EQ(counted("SELECT max(interval) FROM interval_site WHERE site = 4294967295"), 1);
+}
+
+// Recordings whose views and virtual tables have other names are read like any other.
+TEST_F(Sql, NamesOfViewsAreNotPartOfTheFormat)
+{
+    const std::filesystem::path copy = directory_->path() / "older.db";
+    std::filesystem::copy_file(path(), copy);
+    {
+        Database database(copy, SQLITE_OPEN_READWRITE);
+        register_tables(database.get());
+        database.execute("PRAGMA writable_schema = ON");
+        database.execute("UPDATE sqlite_schema SET name = 'epoch_site', tbl_name = 'epoch_site',"
+                         " sql = 'CREATE VIRTUAL TABLE epoch_site USING fencepost_epoch_site'"
+                         " WHERE name = 'interval_site'");
+    }
+    const TraceReader older(copy);
+    const auto count = [&](const char *sql) {
+        Query query(older, sql);
+        return query.step() ? query.integer(0) : -1;
+    };
+    EXPECT_EQ(count("SELECT count(*) FROM event"), static_cast<std::int64_t>(older.event_count()));
+    EXPECT_GT(count("SELECT count(*) FROM function_count"), 0);
+    EXPECT_THROW(count("SELECT count(*) FROM epoch_site"), Error);
 }
 
 TEST_F(Sql, DamageIsAnErrorOfTheQuery)
@@ -293,10 +318,10 @@ TEST_F(Sql, DamageIsAnErrorOfTheQuery)
             << error.what();
     }
     EXPECT_EQ(database.integer("SELECT count(*) FROM event WHERE seq < 5000"), 5000);
-    EXPECT_THROW(database.execute("SELECT count(*) FROM epoch_site"), Error);
-    EXPECT_GT(database.integer("SELECT count(*) FROM epoch_site WHERE epoch < 20"), 20);
+    EXPECT_THROW(database.execute("SELECT count(*) FROM interval_site"), Error);
+    EXPECT_GT(database.integer("SELECT count(*) FROM interval_site WHERE interval < 20"), 20);
     database.execute("PRAGMA user_version = 9");
-    EXPECT_THROW(database.execute("SELECT * FROM epoch_site WHERE epoch = 0"), Error);
+    EXPECT_THROW(database.execute("SELECT * FROM interval_site WHERE interval = 0"), Error);
     EXPECT_THROW(database.execute("SELECT * FROM event WHERE seq < 5000"), Error);
 }
 

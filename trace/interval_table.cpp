@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// See epoch_table.h. The plan is a string with one character an argument: what it limits.
-#include "trace/epoch_table.h"
+// See interval_table.h. The plan is a string with one character an argument: what it limits.
+#include "trace/interval_table.h"
 
 #include <algorithm>
 #include <optional>
 #include <string>
 
-#include "trace/epoch_counts.h"
+#include "trace/interval_counts.h"
 #include "trace/table_module.h"
 
 namespace fencepost::trace {
 
 namespace {
 
-enum Column { kEpoch, kSite, kStores, kNtStores, kFlushes, kFences, kFirstSeq, kLastSeq, kRule };
+enum Column { kInterval, kSite, kStores, kNtStores, kFlushes, kFences, kFirstSeq, kLastSeq, kRule };
 
 constexpr char kRuleIs = 'r', kFrom = '>', kUpTo = '<', kExactly = '=';
 
@@ -21,7 +21,7 @@ char plan_code(int column, unsigned char sqlite_operator)
 {
     if (column == kRule)
         return sqlite_operator == SQLITE_INDEX_CONSTRAINT_EQ ? kRuleIs : '\0';
-    if (column != kEpoch)
+    if (column != kInterval)
         return '\0';
     switch (sqlite_operator) {
     case SQLITE_INDEX_CONSTRAINT_EQ:
@@ -37,10 +37,11 @@ char plan_code(int column, unsigned char sqlite_operator)
     }
 }
 
-class EpochRows {
+class IntervalRows {
 public:
     static constexpr char kDeclaration[] =
-        "CREATE TABLE epoch_site (epoch INTEGER, site INTEGER, stores INTEGER, nt_stores INTEGER,"
+        "CREATE TABLE interval_site (interval INTEGER, site INTEGER, stores INTEGER, nt_stores "
+        "INTEGER,"
         " flushes INTEGER, fences INTEGER, first_seq INTEGER, last_seq INTEGER, rule TEXT HIDDEN)";
 
     static int plan(sqlite3_index_info *info);
@@ -51,7 +52,7 @@ public:
     {
         ++row_;
         if (++index_ >= counts_->sites().size())
-            next_epoch();
+            next_interval();
     }
 
     bool at_end() const { return at_end_; }
@@ -59,27 +60,27 @@ public:
     void column(sqlite3_context *context, int number) const;
 
 private:
-    void next_epoch()
+    void next_interval()
     {
         at_end_ = true; // also when next() throws
         index_ = 0;
-        while (counts_->next() && counts_->epoch() <= last_epoch_)
-            if (counts_->epoch() >= first_epoch_) {
+        while (counts_->next() && counts_->interval() <= last_interval_)
+            if (counts_->interval() >= first_interval_) {
                 at_end_ = false;
                 return;
             }
     }
 
-    std::optional<EpochCounts> counts_;
+    std::optional<IntervalCounts> counts_;
     FenceRule rule_ = FenceRule::explicit_only;
-    std::uint64_t first_epoch_ = 0;
-    std::uint64_t last_epoch_ = UINT64_MAX;
-    std::size_t index_ = 0; // among the epoch's sites
+    std::uint64_t first_interval_ = 0;
+    std::uint64_t last_interval_ = UINT64_MAX;
+    std::size_t index_ = 0; // among the interval's sites
     std::uint64_t row_ = 0;
     bool at_end_ = true;
 };
 
-int EpochRows::plan(sqlite3_index_info *info)
+int IntervalRows::plan(sqlite3_index_info *info)
 {
     std::string plan;
     double rows = 1e6;
@@ -108,17 +109,17 @@ int EpochRows::plan(sqlite3_index_info *info)
     const auto ascending = [&](int term, int column) {
         return info->aOrderBy[term].iColumn == column && !info->aOrderBy[term].desc;
     };
-    info->orderByConsumed = (info->nOrderBy == 1 && ascending(0, kEpoch)) ||
-                            (info->nOrderBy == 2 && ascending(0, kEpoch) && ascending(1, kSite));
+    info->orderByConsumed = (info->nOrderBy == 1 && ascending(0, kInterval)) ||
+                            (info->nOrderBy == 2 && ascending(0, kInterval) && ascending(1, kSite));
     return SQLITE_OK;
 }
 
-void EpochRows::start(const TraceTable &table, int, const char *plan,
-                      std::span<sqlite3_value *> arguments)
+void IntervalRows::start(const TraceTable &table, int, const char *plan,
+                         std::span<sqlite3_value *> arguments)
 {
     rule_ = FenceRule::explicit_only;
-    first_epoch_ = 0;
-    last_epoch_ = UINT64_MAX;
+    first_interval_ = 0;
+    last_interval_ = UINT64_MAX;
     row_ = 0;
     for (std::size_t i = 0; i < arguments.size(); ++i) {
         if (plan[i] == kRuleIs) {
@@ -134,22 +135,22 @@ void EpochRows::start(const TraceTable &table, int, const char *plan,
         if (sqlite3_value_type(arguments[i]) != SQLITE_INTEGER)
             continue; // 3.5, 'x' or NULL: left to SQLite, which checks every row again
         const sqlite3_int64 number = sqlite3_value_int64(arguments[i]);
-        const auto epoch = static_cast<std::uint64_t>(std::max<sqlite3_int64>(number, 0));
+        const auto interval = static_cast<std::uint64_t>(std::max<sqlite3_int64>(number, 0));
         if (plan[i] != kUpTo)
-            first_epoch_ = std::max(first_epoch_, epoch);
+            first_interval_ = std::max(first_interval_, interval);
         if (plan[i] != kFrom)
-            last_epoch_ = std::min(last_epoch_, epoch);
+            last_interval_ = std::min(last_interval_, interval);
     }
-    counts_.emplace(EventScan(table.database, table.schema, EpochCounts::filter()), rule_);
-    next_epoch();
+    counts_.emplace(EventScan(table.database, table.schema, IntervalCounts::filter()), rule_);
+    next_interval();
 }
 
-void EpochRows::column(sqlite3_context *context, int number) const
+void IntervalRows::column(sqlite3_context *context, int number) const
 {
-    const EpochSite &row = counts_->sites()[index_];
+    const IntervalSite &row = counts_->sites()[index_];
     switch (number) {
-    case kEpoch:
-        return result_number(context, counts_->epoch());
+    case kInterval:
+        return result_number(context, counts_->interval());
     case kSite:
         return result_if(context, row.site != 0, row.site);
     case kStores:
@@ -173,9 +174,9 @@ void EpochRows::column(sqlite3_context *context, int number) const
 
 } // namespace
 
-void register_epoch_table(sqlite3 *database)
+void register_interval_table(sqlite3 *database)
 {
-    TableModule<EpochRows>::register_as(database, "fencepost_epoch_site");
+    TableModule<IntervalRows>::register_as(database, "fencepost_interval_site");
 }
 
 } // namespace fencepost::trace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What each site did in each epoch, counted in one pass over the events.
+// What each site did between two fences, counted in one pass over the events.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace fencepost::trace {
 
-struct EpochSite {
+struct IntervalSite {
     SiteId site = 0;
     std::uint64_t stores = 0;
     std::uint64_t nt_stores = 0;
@@ -21,25 +21,26 @@ struct EpochSite {
     std::uint64_t fences = 0;
 };
 
-// Epochs are numbered from 0; the fence that ends one belongs to it, whichever vCPU executed it.
-// Memory depends on the number of sites in one epoch, not on the trace.
-class EpochCounts {
+// A fence interval is the events up to and including a fence that counts. Intervals are numbered
+// from 0; the fence that ends one belongs to it, whichever vCPU executed it. Memory depends on the
+// number of sites in one interval, not on the trace.
+class IntervalCounts {
 public:
-    EpochCounts(EventScan scan, FenceRule rule);
+    IntervalCounts(EventScan scan, FenceRule rule);
 
     static EventFilter filter(); // what `scan` must let through
 
-    // The next epoch with anything in it; false at the end.
+    // The next interval with anything in it; false at the end.
     bool next();
 
-    std::uint64_t epoch() const { return epoch_; }
+    std::uint64_t interval() const { return interval_; }
     std::uint64_t first_seq() const { return first_seq_; } // of what was counted
     std::uint64_t last_seq() const { return last_seq_; }
-    std::span<const EpochSite> sites() const { return sites_; } // ascending
+    std::span<const IntervalSite> sites() const { return sites_; } // ascending
 
 private:
     bool next_event();
-    EpochSite &counts_of(SiteId site);
+    IntervalSite &counts_of(SiteId site);
     void clear();
     void count(const Event &event);
 
@@ -49,12 +50,12 @@ private:
     std::size_t count_ = 0;
     bool started_ = false;
     bool at_end_ = false;
-    std::uint64_t epoch_ = 0;
+    std::uint64_t interval_ = 0;
     std::uint64_t first_seq_ = 0;
     std::uint64_t last_seq_ = 0;
-    std::vector<EpochSite> sites_;
-    // Where in sites_ a site is, plus 1; 0 = not yet in this epoch. Ids are dense in honest traces;
-    // what lies beyond a limit goes to the map, so that a forged id cannot ask for memory.
+    std::vector<IntervalSite> sites_;
+    // Where in sites_ a site is, plus 1; 0 = not yet in this interval. Ids are dense in honest
+    // traces; what lies beyond a limit goes to the map, so that a forged id cannot ask for memory.
     std::vector<std::uint32_t> dense_;
     std::unordered_map<SiteId, std::uint32_t> sparse_;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// See epoch_counts.h.
-#include "trace/epoch_counts.h"
+// See interval_counts.h.
+#include "trace/interval_counts.h"
 
 #include <algorithm>
 
@@ -12,9 +12,11 @@ constexpr std::size_t kDenseSites = 1 << 20;
 
 } // namespace
 
-EpochCounts::EpochCounts(EventScan scan, FenceRule rule) : scan_(std::move(scan)), rule_(rule) {}
+IntervalCounts::IntervalCounts(EventScan scan, FenceRule rule) : scan_(std::move(scan)), rule_(rule)
+{
+}
 
-EventFilter EpochCounts::filter()
+EventFilter IntervalCounts::filter()
 {
     return {.kinds = static_cast<std::uint8_t>(
                 kind_bit(EventKind::store) | kind_bit(EventKind::nt_store) |
@@ -22,7 +24,7 @@ EventFilter EpochCounts::filter()
             .with_values = false};
 }
 
-EpochSite &EpochCounts::counts_of(SiteId site)
+IntervalSite &IntervalCounts::counts_of(SiteId site)
 {
     if (site >= dense_.size() && site < kDenseSites)
         dense_.resize(std::max<std::size_t>(2 * dense_.size(), site + std::size_t{1}));
@@ -34,25 +36,25 @@ EpochSite &EpochCounts::counts_of(SiteId site)
     return sites_[slot - 1];
 }
 
-void EpochCounts::clear()
+void IntervalCounts::clear()
 {
-    for (const EpochSite &row : sites_)
+    for (const IntervalSite &row : sites_)
         if (row.site < dense_.size())
             dense_[row.site] = 0;
     sparse_.clear();
     sites_.clear();
 }
 
-void EpochCounts::count(const Event &event)
+void IntervalCounts::count(const Event &event)
 {
-    EpochSite &counts = counts_of(event.site);
+    IntervalSite &counts = counts_of(event.site);
     counts.stores += event.kind == EventKind::store;
     counts.nt_stores += event.kind == EventKind::nt_store;
     counts.flushes += event.kind == EventKind::flush;
     counts.fences += event.kind == EventKind::fence;
 }
 
-bool EpochCounts::next_event()
+bool IntervalCounts::next_event()
 {
     if (index_ < count_)
         return true;
@@ -66,12 +68,12 @@ bool EpochCounts::next_event()
     return true;
 }
 
-bool EpochCounts::next()
+bool IntervalCounts::next()
 {
     clear();
     if (!next_event())
         return false;
-    epoch_ += started_;
+    interval_ += started_;
     started_ = true;
     bool ended = false;
     bool first = true;
@@ -88,7 +90,7 @@ bool EpochCounts::next()
             ended = counts_as_fence(events[at], rule_);
         }
     }
-    std::ranges::sort(sites_, {}, &EpochSite::site);
+    std::ranges::sort(sites_, {}, &IntervalSite::site);
     return true;
 }
 
