@@ -17,8 +17,6 @@
 
 namespace fencepost::tracer {
 
-inline constexpr std::size_t kMaxInstructionBytes = 15;
-
 // One instruction at one address; lives as long as the tracer, since translated code points to it.
 struct CodePoint {
     std::uint64_t pc = 0;
@@ -38,7 +36,7 @@ struct CodePoint {
 class CodeMap {
 public:
     // The same address and bytes are the same code point, however often they are translated. `what`
-    // is what decode() makes of the bytes.
+    // is what a Decoder makes of the bytes.
     CodePoint &at(std::uint64_t pc, std::span<const std::uint8_t> bytes, const Instruction &what);
 
 private:

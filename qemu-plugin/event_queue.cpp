@@ -8,8 +8,6 @@
 
 #include <unistd.h>
 
-#include "qemu-plugin/instruction.h"
-
 namespace fencepost::tracer {
 
 namespace {
@@ -112,7 +110,7 @@ void EventQueue::write(Batch &batch)
 {
     for (trace::Site &site : batch.sites) {
         const auto *bytes = reinterpret_cast<const std::uint8_t *>(site.instruction.data());
-        site.disassembly = disassemble({bytes, site.instruction.size()}, site.pc);
+        site.disassembly = decoder_.disassemble({bytes, site.instruction.size()}, site.pc);
         writer_.put_site(site);
     }
     for (const trace::StackFrame &frame : batch.stack_frames)

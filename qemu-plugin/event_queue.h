@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "qemu-plugin/instruction.h"
 #include "trace/writer.h"
 
 namespace fencepost::tracer {
@@ -47,6 +48,7 @@ private:
     void write(Batch &batch);
 
     trace::TraceWriter writer_;
+    Decoder decoder_; // for the writer's thread, and made before it
     std::mutex mutex_;
     std::condition_variable changed_;
     std::vector<std::unique_ptr<Batch>> empty_;

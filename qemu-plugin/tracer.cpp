@@ -64,7 +64,7 @@ void Tracer::instrument(qemu_plugin_insn *instruction)
 {
     std::array<std::uint8_t, kMaxInstructionBytes> bytes;
     const std::size_t length = qemu_plugin_insn_data(instruction, bytes.data(), bytes.size());
-    const Instruction what = decode(std::span(bytes).first(length));
+    const Instruction what = decoder_.decode(std::span(bytes).first(length));
     if (!matters(what))
         return;
     CodePoint &code =

@@ -104,6 +104,7 @@ private:
     std::vector<std::unique_ptr<Vcpu>> vcpus_;
     GuestState guest_;
     PhysicalMemory physical_;
+    Decoder decoder_;
     CodeMap code_;
     Processes processes_;
     SystemCalls system_calls_;

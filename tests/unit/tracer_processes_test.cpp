@@ -179,7 +179,7 @@ protected:
     CodePoint &code(std::uint64_t pc)
     {
         const std::vector<std::uint8_t> call = {0xe8, 0, 0, 0, 0};
-        return codes_.at(pc, call, decode(call));
+        return codes_.at(pc, call, Decoder().decode(call));
     }
 
     // The callers' addresses, innermost first.
