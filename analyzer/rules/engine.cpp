@@ -30,8 +30,8 @@ Engine::Engine(const trace::TraceReader &reader, Settings settings,
                std::vector<TransactionTable> tables, OrderFile order)
     : reader_(reader), settings_(std::move(settings)), tables_(std::move(tables)), code_(reader),
       lines_(reader.regions(), settings_.model, settings_.fences), order_(std::move(order), reader),
-      epochs_(code_, tables_, [this](Epoch &epoch) { epoch_ended(epoch); }),
-      findings_(code_), context_{settings_, code_, lines_, order_, epochs_, findings_}
+      scopes_(code_, tables_, [this](Scope &scope) { scope_ended(scope); }),
+      findings_(code_), context_{settings_, code_, lines_, order_, scopes_, findings_}
 {
     for (std::unique_ptr<Rule> &rule : make_rules(context_)) {
         const bool named =
@@ -44,7 +44,7 @@ Engine::Engine(const trace::TraceReader &reader, Settings settings,
             {kStores, &store_rules_},         {kTornStores, &torn_rules_},
             {kOverwrites, &overwrite_rules_}, {kFlushes, &flush_rules_},
             {kFences, &fence_rules_},         {kSettled, &settled_rules_},
-            {kEpochs, &epoch_rules_},         {kInFlight, &in_flight_rules_},
+            {kScopes, &scope_rules_},         {kInFlight, &in_flight_rules_},
             {kFinish, &finish_rules_}};
         for (const auto &list : lists)
             if (wants & list.first)
@@ -94,7 +94,7 @@ void Engine::look_for_single_store(std::uint64_t seq, const Event &event)
             tell_single_store();
     }
     if (event.address % trace::kUnitBytes + event.size > trace::kUnitBytes && !joins)
-        single_ = {true, epochs_.in_transaction(event), seq, event};
+        single_ = {true, scopes_.in_transaction(event), seq, event};
     last_store_address_ = event.address;
     last_store_end_ = end;
 }
@@ -131,15 +131,15 @@ void Engine::fence(std::uint64_t seq, const Event &event)
         return;
     for (Rule *rule : fence_rules_)
         rule->fence({seq, event, result});
-    if (epochs_.watching())
-        epochs_.fence(seq, event, result, ordering);
+    if (scopes_.watching())
+        scopes_.fence(seq, event, result, ordering);
 }
 
 inline void Engine::event(std::uint64_t seq, const Event &event,
                           std::span<const std::byte> wide_values)
 {
-    if (epochs_.watching()) [[unlikely]]
-        epochs_.event(seq, event, wide_values);
+    if (scopes_.watching()) [[unlikely]]
+        scopes_.event(seq, event, wide_values);
     switch (event.kind) {
     case EventKind::store:
     case EventKind::nt_store:
@@ -164,7 +164,7 @@ void Engine::marker(const trace::MarkerRow &row, const Event &event)
     if (row.kind == MarkerKind::range)
         order_.bind(row);
     else
-        epochs_.marker(row, event);
+        scopes_.marker(row, event);
 }
 
 // What markers say stands in a table of its own: read for the rest of the block when one is met
@@ -195,19 +195,19 @@ void Engine::block(std::uint64_t first_seq, std::span<const Event> events,
     go_to(events.size());
 }
 
-void Engine::epoch_ended(Epoch &epoch)
+void Engine::scope_ended(Scope &scope)
 {
-    if (epoch.kind == EpochKind::operation) {
+    if (scope.kind == ScopeKind::operation) {
         if (settings_.durable_operations)
-            show_in_flight(&epoch);
+            show_in_flight(&scope);
         return;
     }
-    for (Rule *rule : epoch_rules_)
-        rule->epoch_end(epoch);
+    for (Rule *rule : scope_rules_)
+        rule->scope_end(scope);
 }
 
 // Each write in flight once, in the order of the stores.
-void Engine::show_in_flight(const Epoch *operation)
+void Engine::show_in_flight(const Scope *operation)
 {
     struct Left {
         std::uint64_t seq;
@@ -242,7 +242,7 @@ void Engine::finish()
 {
     if (single_.valid)
         tell_single_store();
-    epochs_.finish(events_, recording_ended_);
+    scopes_.finish(events_, recording_ended_);
     if (recording_ended_)
         show_in_flight(nullptr);
     for (Rule *rule : finish_rules_)
@@ -276,7 +276,7 @@ std::vector<std::string> Engine::statements()
         all.push_back(fmt::format("{} of the events are loads, which no rule is about", loads_));
     for (std::string &one : order_.take_statements())
         all.push_back(std::move(one));
-    for (std::string &one : epochs_.take_statements())
+    for (std::string &one : scopes_.take_statements())
         all.push_back(std::move(one));
     return all;
 }
@@ -284,7 +284,7 @@ std::vector<std::string> Engine::statements()
 findings::RuleReport Engine::run()
 {
     CHECK(reader_.event_count() >> 48 == 0, "a seq fits into 48 bits");
-    trace::EventScan scan = reader_.scan({.with_values = epochs_.needs_values()});
+    trace::EventScan scan = reader_.scan({.with_values = scopes_.needs_values()});
     while (scan.next()) {
         throw_if_interrupted();
         CHECK(scan.all_selected(), "a scan without filters selects all events");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// All rules over a trace in one pass: keeps the lines, follows the epochs, calls the rules that
+// All rules over a trace in one pass: keeps the lines, follows the scopes, calls the rules that
 // want to hear.
 #pragma once
 
@@ -9,10 +9,10 @@
 
 #include "analyzer/findings/rule_finding.h"
 #include "analyzer/rules/code_names.h"
-#include "analyzer/rules/epoch_tracker.h"
 #include "analyzer/rules/finding_list.h"
 #include "analyzer/rules/order_ranges.h"
 #include "analyzer/rules/rule.h"
+#include "analyzer/rules/scope_tracker.h"
 #include "analyzer/rules/settings.h"
 #include "analyzer/rules/transaction_table.h"
 
@@ -43,8 +43,8 @@ private:
     void block(std::uint64_t first_seq, std::span<const trace::Event> events,
                std::span<const std::byte> wide_values);
     void marker(const trace::MarkerRow &row, const trace::Event &event);
-    void epoch_ended(Epoch &epoch);
-    void show_in_flight(const Epoch *operation);
+    void scope_ended(Scope &scope);
+    void show_in_flight(const Scope *operation);
     void finish();
     std::vector<std::string> statements();
 
@@ -54,7 +54,7 @@ private:
     CodeNames code_;
     LineTable lines_;
     OrderRanges order_;
-    EpochTracker epochs_;
+    ScopeTracker scopes_;
     FindingList findings_;
     RuleContext context_;
     std::vector<std::unique_ptr<Rule>> rules_;
@@ -65,7 +65,7 @@ private:
     std::vector<Rule *> flush_rules_;
     std::vector<Rule *> fence_rules_;
     std::vector<Rule *> settled_rules_;
-    std::vector<Rule *> epoch_rules_;
+    std::vector<Rule *> scope_rules_;
     std::vector<Rule *> in_flight_rules_;
     std::vector<Rule *> finish_rules_;
     struct SingleStore {

@@ -24,16 +24,16 @@ public:
         "transactions"};
     using Rule::Rule;
     const RuleInfo &info() const override { return kInfo; }
-    Wants wants() const override { return kEpochs; }
+    Wants wants() const override { return kScopes; }
 
-    void epoch_end(const Epoch &epoch) override
+    void scope_end(const Scope &scope) override
     {
-        if (epoch.aborted)
+        if (scope.aborted)
             return;
-        std::vector<std::uint64_t> covered = epoch.covered;
+        std::vector<std::uint64_t> covered = scope.covered;
         std::sort(covered.begin(), covered.end());
-        const bool only_covered = epoch.is_transaction() && epoch.table->flushed_at_commit;
-        for (const Epoch::Write &write : epoch.writes) {
+        const bool only_covered = scope.is_transaction() && scope.table->flushed_at_commit;
+        for (const Scope::Write &write : scope.writes) {
             const WrittenLine *line = context_.lines.find(write.line);
             // What a commit should have covered and did not is unlogged-in-tx.
             if (!line ||
@@ -42,39 +42,39 @@ public:
             std::uint64_t reported_seq = UINT64_MAX; // a store of several units is one
             for (unsigned unit = 0; unit < model::kUnitsPerLine; ++unit) {
                 if (!((line->in_flight() & ~line->marked) >> unit & 1) ||
-                    !is_of(epoch, line->writes[unit]))
+                    !is_of(scope, line->writes[unit]))
                     continue;
                 context_.lines.mark_reported(*line, static_cast<std::uint8_t>(1u << unit));
                 if (line->writes[unit].seq() != reported_seq)
-                    report(epoch, *line, unit);
+                    report(scope, *line, unit);
                 reported_seq = line->writes[unit].seq();
             }
         }
     }
 
 private:
-    bool is_of(const Epoch &epoch, const model::UnitWrite &write) const
+    bool is_of(const Scope &scope, const model::UnitWrite &write) const
     {
-        return write.seq() >= epoch.first_seq &&
-               context_.code.address_space(write.site) == epoch.process &&
-               (epoch.process != 0 || write.vcpu() == epoch.vcpu);
+        return write.seq() >= scope.first_seq &&
+               context_.code.address_space(write.site) == scope.process &&
+               (scope.process != 0 || write.vcpu() == scope.vcpu);
     }
 
-    void report(const Epoch &epoch, const WrittenLine &line, unsigned unit)
+    void report(const Scope &scope, const WrittenLine &line, unsigned unit)
     {
         const Durability durability = durability_of(context_, line, unit);
         Draft *draft =
             context_.findings.hit(kInfo, durability.severity, line.writes[unit].event(), line.line);
         if (!draft)
             return;
-        const std::string what = epoch.is_transaction()
-                                     ? fmt::format("a transaction of {}", epoch.table->name)
-                                     : fmt::format("epoch {}", epoch.number);
+        const std::string what = scope.is_transaction()
+                                     ? fmt::format("a transaction of {}", scope.table->name)
+                                     : fmt::format("epoch {}", scope.number);
         draft->message = fmt::format("{} (events {} to {}) ended with a store in flight, which {}",
-                                     what, epoch.first_seq, epoch.last_seq, durability.lacks);
+                                     what, scope.first_seq, scope.last_seq, durability.lacks);
         draft->fix = durability.fix + ", before the end";
         draft->note = durability.relies_on_lock ? kReliesOnLock : "";
-        draft->crash_seq = epoch.last_seq;
+        draft->crash_seq = scope.last_seq;
         name_flush(context_, line, unit, *draft);
     }
 };

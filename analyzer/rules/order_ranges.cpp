@@ -204,19 +204,19 @@ void OrderRanges::bind(const trace::MarkerRow &row)
     }
 }
 
-bool OrderRanges::holds_in(const OrderRule &rule, const EpochTracker &epochs) const
+bool OrderRanges::holds_in(const OrderRule &rule, const ScopeTracker &scopes) const
 {
     if (rule.operation.empty())
         return true;
-    return std::any_of(epochs.operations().begin(), epochs.operations().end(),
-                       [&](const Epoch &operation) {
+    return std::any_of(scopes.operations().begin(), scopes.operations().end(),
+                       [&](const Scope &operation) {
                            return std::to_string(operation.number) == rule.operation ||
                                   matches_glob(rule.operation, operation.text);
                        });
 }
 
 void OrderRanges::for_each_violation(const trace::Event &store, const LineTable &lines,
-                                     const EpochTracker &epochs,
+                                     const ScopeTracker &scopes,
                                      const std::function<void(const OrderViolation &)> &visit) const
 {
     for (std::size_t i = 0; i < rules_.size(); ++i) {
@@ -224,9 +224,9 @@ void OrderRanges::for_each_violation(const trace::Event &store, const LineTable 
         const bool hits =
             std::any_of(bound.second.begin(), bound.second.end(),
                         [&](const Part &part) { return part.overlaps(store.address, store.size); });
-        if (!hits || !holds_in(rules_[i], epochs))
+        if (!hits || !holds_in(rules_[i], scopes))
             continue;
-        const std::int64_t strand = epochs.strand(store);
+        const std::int64_t strand = scopes.strand(store);
         for (const Part &part : bound.first) {
             const std::uint64_t last = (part.address + part.size - 1) / trace::kLineBytes;
             for (std::uint64_t line = part.address / trace::kLineBytes; line <= last; ++line) {

@@ -9,9 +9,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "analyzer/rules/epoch_tracker.h"
 #include "analyzer/rules/field_layout.h"
 #include "analyzer/rules/line_table.h"
+#include "analyzer/rules/scope_tracker.h"
 #include "analyzer/rules/text_lines.h"
 #include "trace/reader.h"
 
@@ -66,7 +66,7 @@ public:
     void bind(const trace::MarkerRow &row);
     // Rules that a store breaks; before it is applied.
     void for_each_violation(const trace::Event &store, const LineTable &lines,
-                            const EpochTracker &epochs,
+                            const ScopeTracker &scopes,
                             const std::function<void(const OrderViolation &)> &visit) const;
     // For strands: who wrote a range last and whose fence guaranteed it.
     void note_store(std::uint64_t seq, const trace::Event &store, std::int64_t strand);
@@ -96,7 +96,7 @@ private:
         Origin origin = {};
     };
 
-    bool holds_in(const OrderRule &rule, const EpochTracker &epochs) const;
+    bool holds_in(const OrderRule &rule, const ScopeTracker &scopes) const;
     std::vector<Part> parts_of(const RangeReference &reference, const trace::Marker &marker) const;
     void bind_regions(const trace::TraceReader &reader);
     void check_names(const trace::TraceReader &reader) const;

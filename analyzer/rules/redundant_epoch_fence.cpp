@@ -23,23 +23,23 @@ public:
     const RuleInfo &info() const override { return kInfo; }
     Wants wants() const override
     {
-        return context_.settings.persistency == Persistency::strict ? 0 : kEpochs;
+        return context_.settings.persistency == Persistency::strict ? 0 : kScopes;
     }
 
-    void epoch_end(const Epoch &epoch) override
+    void scope_end(const Scope &scope) override
     {
-        if (epoch.kind != EpochKind::marked)
+        if (scope.kind != ScopeKind::marked_epoch)
             return;
-        for (std::size_t i = 0; i + 1 < epoch.fences.size(); ++i) {
-            Draft *draft = context_.findings.hit(kInfo, Severity::performance, epoch.fences[i]);
+        for (std::size_t i = 0; i + 1 < scope.fences.size(); ++i) {
+            Draft *draft = context_.findings.hit(kInfo, Severity::performance, scope.fences[i]);
             if (!draft)
                 continue;
             draft->message =
-                fmt::format("epoch {} (events {} to {}) has {} fences and needs one", epoch.number,
-                            epoch.first_seq, epoch.last_seq, epoch.fences.size());
+                fmt::format("epoch {} (events {} to {}) has {} fences and needs one", scope.number,
+                            scope.first_seq, scope.last_seq, scope.fences.size());
             draft->fix = "no fence here; the last one of the epoch is enough";
             draft->other_role = "last fence of the epoch";
-            draft->other = epoch.fences.back();
+            draft->other = scope.fences.back();
         }
     }
 };

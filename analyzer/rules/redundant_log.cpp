@@ -23,37 +23,37 @@ public:
         "suppress it for the function that logs, or for its callers"};
     using Rule::Rule;
     const RuleInfo &info() const override { return kInfo; }
-    Wants wants() const override { return kEpochs; }
+    Wants wants() const override { return kScopes; }
 
-    void epoch_end(const Epoch &epoch) override
+    void scope_end(const Scope &scope) override
     {
-        std::vector<const Epoch::LogEntry *> entries;
-        for (const Epoch::LogEntry &entry : epoch.log)
+        std::vector<const Scope::LogEntry *> entries;
+        for (const Scope::LogEntry &entry : scope.log)
             entries.push_back(&entry);
         std::sort(entries.begin(), entries.end(), [](const auto *a, const auto *b) {
             return a->offset != b->offset ? a->offset < b->offset : a->origin.seq < b->origin.seq;
         });
-        const Epoch::LogEntry *widest = nullptr; // of those before: the one that reaches furthest
-        for (const Epoch::LogEntry *entry : entries) {
+        const Scope::LogEntry *widest = nullptr; // of those before: the one that reaches furthest
+        for (const Scope::LogEntry *entry : entries) {
             if (widest && entry->offset - widest->offset < widest->size)
-                report(epoch, *widest, *entry);
+                report(scope, *widest, *entry);
             if (!widest || entry->offset + entry->size > widest->offset + widest->size)
                 widest = entry;
         }
     }
 
 private:
-    void report(const Epoch &epoch, const Epoch::LogEntry &one, const Epoch::LogEntry &two)
+    void report(const Scope &scope, const Scope::LogEntry &one, const Scope::LogEntry &two)
     {
-        const Epoch::LogEntry &first = one.origin.seq < two.origin.seq ? one : two;
-        const Epoch::LogEntry &second = one.origin.seq < two.origin.seq ? two : one;
+        const Scope::LogEntry &first = one.origin.seq < two.origin.seq ? one : two;
+        const Scope::LogEntry &second = one.origin.seq < two.origin.seq ? two : one;
         Draft *draft =
             context_.findings.hit(kInfo, Severity::performance, second.origin, second.line);
         if (!draft)
             return;
         draft->message = fmt::format(
             "a transaction of {} logs {} bytes at 0x{:x}, and had logged {} bytes at 0x{:x} before",
-            epoch.table->name, second.size, second.offset, first.size, first.offset);
+            scope.table->name, second.size, second.offset, first.size, first.offset);
         draft->fix = "log it once";
         draft->other_role = "earlier entry";
         draft->other = first.origin;

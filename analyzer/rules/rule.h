@@ -9,15 +9,15 @@
 #include <vector>
 
 #include "analyzer/findings/rule_finding.h"
-#include "analyzer/rules/epoch.h"
 #include "analyzer/rules/line_table.h"
+#include "analyzer/rules/scope.h"
 #include "analyzer/rules/settings.h"
 
 namespace fencepost::rules {
 
 class CodeNames;
 class FindingList;
-class EpochTracker;
+class ScopeTracker;
 class OrderRanges;
 
 using findings::Severity;
@@ -38,7 +38,7 @@ inline constexpr Wants kOverwrites = 4; // stores over bytes in flight
 inline constexpr Wants kFlushes = 8;    // flushes of a line
 inline constexpr Wants kFences = 16;    // fences that count
 inline constexpr Wants kSettled = 32;   // what a fence guarantees
-inline constexpr Wants kEpochs = 64;    // ends of epochs
+inline constexpr Wants kScopes = 64;    // ends of scopes
 inline constexpr Wants kInFlight =
     128; // what is in flight at the end of the run, or of an operation that must be durable
 inline constexpr Wants kFinish = 256; // after the last event
@@ -72,7 +72,7 @@ struct FenceSeen {
 struct InFlightSeen {
     const WrittenLine &line;
     unsigned unit;          // of a write that has not been reported
-    const Epoch *operation; // null: the end of the run
+    const Scope *operation; // null: the end of the run
 };
 
 // What rules share.
@@ -81,7 +81,7 @@ struct RuleContext {
     const CodeNames &code;
     LineTable &lines;
     OrderRanges &order;
-    const EpochTracker &epochs;
+    const ScopeTracker &scopes;
     FindingList &findings;
 };
 
@@ -103,7 +103,7 @@ public:
     virtual void fence(const FenceSeen &) {}
     // Before the units leave the table.
     virtual void settled(const FenceSeen &, const WrittenLine &, std::uint8_t) {}
-    virtual void epoch_end(const Epoch &) {}
+    virtual void scope_end(const Scope &) {}
     virtual void in_flight(const InFlightSeen &) {}
     virtual void finish() {}
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // strand-order: two strands write A and B, and nothing that strands promise puts A first.
 #include "analyzer/rules/code_names.h"
-#include "analyzer/rules/epoch_tracker.h"
 #include "analyzer/rules/order_ranges.h"
 #include "analyzer/rules/rule_catalog.h"
+#include "analyzer/rules/scope_tracker.h"
 
 #include <fmt/format.h>
 
@@ -35,7 +35,7 @@ public:
     void store(const StoreSeen &seen) override
     {
         context_.order.for_each_violation(
-            seen.event, context_.lines, context_.epochs, [&](const OrderViolation &found) {
+            seen.event, context_.lines, context_.scopes, [&](const OrderViolation &found) {
                 if (!found.crosses_strands)
                     return;
                 Draft *draft =
@@ -58,12 +58,12 @@ public:
                 if (!found.settled_elsewhere)
                     draft->crash_seq = seen.seq + 1;
             });
-        context_.order.note_store(seen.seq, seen.event, context_.epochs.strand(seen.event));
+        context_.order.note_store(seen.seq, seen.event, context_.scopes.strand(seen.event));
     }
 
     void settled(const FenceSeen &seen, const WrittenLine &line, std::uint8_t) override
     {
-        context_.order.note_settled(line.line, context_.epochs.strand(seen.event));
+        context_.order.note_settled(line.line, context_.scopes.strand(seen.event));
     }
 
 private:

@@ -24,43 +24,43 @@ public:
         "suppress it for the function that stores, where the program handles that data itself"};
     using Rule::Rule;
     const RuleInfo &info() const override { return kInfo; }
-    Wants wants() const override { return context_.settings.eadr() ? 0 : kEpochs; }
+    Wants wants() const override { return context_.settings.eadr() ? 0 : kScopes; }
 
-    void epoch_end(const Epoch &epoch) override
+    void scope_end(const Scope &scope) override
     {
-        if (!epoch.is_transaction() || !epoch.table->flushed_at_commit || epoch.aborted)
+        if (!scope.is_transaction() || !scope.table->flushed_at_commit || scope.aborted)
             return;
-        std::vector<std::uint64_t> covered = epoch.covered;
+        std::vector<std::uint64_t> covered = scope.covered;
         std::sort(covered.begin(), covered.end());
-        for (const Epoch::Write &write : epoch.writes) {
+        for (const Scope::Write &write : scope.writes) {
             if (!std::binary_search(covered.begin(), covered.end(), write.line))
-                report_uncovered(epoch, write);
-            else if (epoch.table->entry && !epoch.allocated && !epoch.writes_cut &&
-                     !in_log(epoch, write))
-                report_neighbour(epoch, write);
+                report_uncovered(scope, write);
+            else if (scope.table->entry && !scope.allocated && !scope.writes_cut &&
+                     !in_log(scope, write))
+                report_neighbour(scope, write);
         }
     }
 
 private:
     // Entries have offsets in a pool, writes have physical addresses: what they share is the place
     // within a page.
-    static bool in_log(const Epoch &epoch, const Epoch::Write &write)
+    static bool in_log(const Scope &scope, const Scope::Write &write)
     {
         constexpr std::uint64_t kPage = 4096;
         const std::uint64_t size = write.end - write.address;
-        return std::any_of(epoch.log.begin(), epoch.log.end(), [&](const Epoch::LogEntry &entry) {
+        return std::any_of(scope.log.begin(), scope.log.end(), [&](const Scope::LogEntry &entry) {
             const std::uint64_t ahead = (write.address - entry.offset) % kPage;
             return entry.size >= kPage || ahead < entry.size || kPage - ahead < size;
         });
     }
 
-    void report_uncovered(const Epoch &epoch, const Epoch::Write &write)
+    void report_uncovered(const Scope &scope, const Scope::Write &write)
     {
         const WrittenLine *line = context_.lines.find(write.line);
         if (line)
             context_.lines.mark_reported(*line, line->in_flight());
         // What was allocated and freed again is no longer covered, and need not be.
-        const bool perhaps_freed = write.origin.seq < epoch.last_free;
+        const bool perhaps_freed = write.origin.seq < scope.last_free;
         Draft *draft = context_.findings.hit(
             kInfo, perhaps_freed ? Severity::warning : Severity::bug, write.origin, write.line);
         if (!draft)
@@ -68,7 +68,7 @@ private:
         draft->message = fmt::format(
             "a transaction of {} (events {} to {}) changed a line that it neither logged nor "
             "allocated: an abort does not undo it{}",
-            epoch.table->name, epoch.first_seq, epoch.last_seq,
+            scope.table->name, scope.first_seq, scope.last_seq,
             line ? ", and the commit did not make it durable" : "");
         draft->fix = fix(write);
         draft->note = perhaps_freed ? "may be harmless: the transaction freed something after this "
@@ -77,7 +77,7 @@ private:
                                     : "";
     }
 
-    void report_neighbour(const Epoch &epoch, const Epoch::Write &write)
+    void report_neighbour(const Scope &scope, const Scope::Write &write)
     {
         Draft *draft = context_.findings.hit(kInfo, Severity::warning, write.origin, write.line);
         if (!draft)
@@ -85,12 +85,12 @@ private:
         draft->message = fmt::format(
             "a transaction of {} (events {} to {}) changed bytes that are not in its log: an abort "
             "does not undo it; what is logged is a neighbour in the same line",
-            epoch.table->name, epoch.first_seq, epoch.last_seq);
+            scope.table->name, scope.first_seq, scope.last_seq);
         draft->fix = fix(write);
         draft->note = "may be on purpose: libraries can add a range without a snapshot of it";
     }
 
-    std::string fix(const Epoch::Write &write) const
+    std::string fix(const Scope::Write &write) const
     {
         return fmt::format("add the object to the transaction before the store at {}",
                            context_.code.where(write.origin.site));

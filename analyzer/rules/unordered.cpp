@@ -26,7 +26,7 @@ public:
     void store(const StoreSeen &seen) override
     {
         context_.order.for_each_violation(
-            seen.event, context_.lines, context_.epochs, [&](const OrderViolation &found) {
+            seen.event, context_.lines, context_.scopes, [&](const OrderViolation &found) {
                 if (found.crosses_strands && context_.settings.persistency == Persistency::strand)
                     return; // strand-order
                 Draft *draft = context_.findings.hit(

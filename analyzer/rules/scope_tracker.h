@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Follows epochs, strands and operations (by markers) and transactions (by call stacks) through a
-// trace.
+// Follows scopes through a trace: epochs and operations by markers, transactions by call stacks;
+// and strands.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,18 @@
 #include <vector>
 
 #include "analyzer/rules/code_names.h"
-#include "analyzer/rules/epoch.h"
+#include "analyzer/rules/scope.h"
 #include "analyzer/rules/transaction_table.h"
 #include "trace/reader.h"
 
 namespace fencepost::rules {
 
-class EpochTracker {
+class ScopeTracker {
 public:
-    using Ended = std::function<void(Epoch &)>;
+    using Ended = std::function<void(Scope &)>;
 
-    // `ended` is called before the event that shows that an epoch is over.
-    EpochTracker(const CodeNames &code, const std::vector<TransactionTable> &tables, Ended ended);
+    // `ended` is called before the event that shows that a scope is over.
+    ScopeTracker(const CodeNames &code, const std::vector<TransactionTable> &tables, Ended ended);
 
     // Whether event() and fence() have to be called for the next event.
     bool watching() const { return !tables_.empty() || !marked_.empty(); }
@@ -39,11 +39,11 @@ public:
 
     // The strand in which code runs; 0 = none.
     std::int64_t strand(const trace::Event &event) const;
-    const std::vector<Epoch> &operations() const { return operations_; }
-    bool belongs(const Epoch &epoch, const trace::Event &event) const
+    const std::vector<Scope> &operations() const { return operations_; }
+    bool belongs(const Scope &scope, const trace::Event &event) const
     {
-        return code_.address_space(event.site) == epoch.process &&
-               (epoch.process != 0 || event.vcpu == epoch.vcpu);
+        return code_.address_space(event.site) == scope.process &&
+               (scope.process != 0 || event.vcpu == scope.vcpu);
     }
     // Whether the code that executes an event is in a transaction of a table.
     bool in_transaction(const trace::Event &event) const;
@@ -62,7 +62,7 @@ private:
 
     struct OpenTransaction {
         std::uint64_t thread;
-        Epoch epoch;
+        Scope scope;
         // The log entry whose words are being written.
         std::uint64_t entry_address = 0;
         std::uint64_t entry_offset = 0;
@@ -93,7 +93,7 @@ private:
                 std::span<const std::byte> wide_values);
     void note_log_entry(OpenTransaction &open, std::uint64_t seq, const trace::Event &event,
                         std::span<const std::byte> wide_values);
-    void add_write(Epoch &epoch, std::uint64_t seq, const trace::Event &event);
+    void add_write(Scope &scope, std::uint64_t seq, const trace::Event &event);
     void marked_epoch(const trace::MarkerRow &row, const trace::Event &event);
     void operation(const trace::MarkerRow &row, const trace::Event &event);
     void strand_marker(const trace::MarkerRow &row, const trace::Event &event);
@@ -103,8 +103,8 @@ private:
     Ended ended_;
     std::vector<Table> tables_; // those with a function in this trace
     bool needs_values_ = false;
-    std::vector<Epoch> marked_;
-    std::vector<Epoch> operations_;
+    std::vector<Scope> marked_;
+    std::vector<Scope> operations_;
     std::vector<Strand> strands_;
     std::vector<std::string> statements_;
     std::map<std::string, std::uint64_t> told_; // how often each kind of sentence was due

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// See epoch_tracker.h.
-#include "analyzer/rules/epoch_tracker.h"
+// See scope_tracker.h.
+#include "analyzer/rules/scope_tracker.h"
 
 #include <algorithm>
 #include <cstring>
@@ -27,7 +27,7 @@ bool any_matches(const std::vector<std::string> &globs, const std::string &text)
 
 } // namespace
 
-EpochTracker::EpochTracker(const CodeNames &code, const std::vector<TransactionTable> &tables,
+ScopeTracker::ScopeTracker(const CodeNames &code, const std::vector<TransactionTable> &tables,
                            Ended ended)
     : code_(code), ended_(std::move(ended))
 {
@@ -35,7 +35,7 @@ EpochTracker::EpochTracker(const CodeNames &code, const std::vector<TransactionT
         add_table(table);
 }
 
-void EpochTracker::add_table(const TransactionTable &table)
+void ScopeTracker::add_table(const TransactionTable &table)
 {
     std::vector<std::uint8_t> of_symbol(code_.symbols().size());
     bool occurs = false;
@@ -75,21 +75,21 @@ void EpochTracker::add_table(const TransactionTable &table)
     tables_.push_back(std::move(entry));
 }
 
-void EpochTracker::event(std::uint64_t seq, const Event &event,
+void ScopeTracker::event(std::uint64_t seq, const Event &event,
                          std::span<const std::byte> wide_values)
 {
     for (Table &table : tables_)
         follow(table, seq, event, wide_values);
     if (!event.is_store())
         return;
-    for (Epoch &epoch : marked_)
-        if (belongs(epoch, event))
-            add_write(epoch, seq, event);
+    for (Scope &scope : marked_)
+        if (belongs(scope, event))
+            add_write(scope, seq, event);
 }
 
 // Nested transactions leave no trace of their own that could be told apart, so the outermost one
 // counts.
-void EpochTracker::follow(Table &table, std::uint64_t seq, const Event &event,
+void ScopeTracker::follow(Table &table, std::uint64_t seq, const Event &event,
                           std::span<const std::byte> wide_values)
 {
     const unsigned roles =
@@ -100,9 +100,9 @@ void EpochTracker::follow(Table &table, std::uint64_t seq, const Event &event,
     const std::uint64_t thread = thread_of(event);
     auto open = std::find_if(table.open.begin(), table.open.end(),
                              [&](const OpenTransaction &one) { return one.thread == thread; });
-    if (open != table.open.end() && open->epoch.committing && !(roles & (kCommit | kAbort))) {
-        open->epoch.last_seq = seq;
-        ended_(open->epoch);
+    if (open != table.open.end() && open->scope.committing && !(roles & (kCommit | kAbort))) {
+        open->scope.last_seq = seq;
+        ended_(open->scope);
         table.open.erase(open);
         open = table.open.end();
     }
@@ -111,31 +111,31 @@ void EpochTracker::follow(Table &table, std::uint64_t seq, const Event &event,
             roles & (kBegin | kLog | kAlloc) || (roles & kCommit && table.table->begin.empty());
         if (!begins)
             return;
-        table.open.push_back({.thread = thread, .epoch = {}});
+        table.open.push_back({.thread = thread, .scope = {}});
         open = table.open.end() - 1;
-        open->epoch.kind = EpochKind::transaction;
-        open->epoch.table = table.table;
-        open->epoch.process = code_.address_space(event.site);
-        open->epoch.vcpu = event.vcpu;
-        open->epoch.first_seq = seq;
+        open->scope.kind = ScopeKind::transaction;
+        open->scope.table = table.table;
+        open->scope.process = code_.address_space(event.site);
+        open->scope.vcpu = event.vcpu;
+        open->scope.first_seq = seq;
     }
-    Epoch &epoch = open->epoch;
-    epoch.committing |= (roles & (kCommit | kAbort)) != 0;
-    epoch.aborted |= (roles & kAbort) != 0;
-    epoch.allocated |= (roles & kAlloc) != 0;
+    Scope &scope = open->scope;
+    scope.committing |= (roles & (kCommit | kAbort)) != 0;
+    scope.aborted |= (roles & kAbort) != 0;
+    scope.allocated |= (roles & kAlloc) != 0;
     if (roles & kFree)
-        epoch.last_free = seq;
+        scope.last_free = seq;
     if (event.is_store()) {
         if (!(roles & kOwn))
-            add_write(epoch, seq, event);
+            add_write(scope, seq, event);
         if (roles & kLog && table.table->entry)
             note_log_entry(*open, seq, event, wide_values);
     } else if (event.kind == EventKind::flush && roles & kCommit && event.has_address()) {
-        epoch.covered.push_back(event.first_line());
+        scope.covered.push_back(event.first_line());
     }
 }
 
-bool EpochTracker::in_transaction(const Event &event) const
+bool ScopeTracker::in_transaction(const Event &event) const
 {
     const std::uint64_t thread = thread_of(event);
     for (const Table &table : tables_)
@@ -145,13 +145,13 @@ bool EpochTracker::in_transaction(const Event &event) const
     return false;
 }
 
-void EpochTracker::note_log_entry(OpenTransaction &open, std::uint64_t seq, const Event &event,
+void ScopeTracker::note_log_entry(OpenTransaction &open, std::uint64_t seq, const Event &event,
                                   std::span<const std::byte> wide_values)
 {
     constexpr unsigned kTag = 1;
     constexpr unsigned kOffset = 2;
     constexpr unsigned kSize = 4;
-    const TransactionTable::Entry &entry = *open.epoch.table->entry;
+    const TransactionTable::Entry &entry = *open.scope.table->entry;
     const std::span<const std::byte> bytes = trace::value_of(event, wide_values);
     if (event.address % trace::kUnitBytes != 0 || event.last_line() != event.first_line())
         return;
@@ -182,20 +182,20 @@ void EpochTracker::note_log_entry(OpenTransaction &open, std::uint64_t seq, cons
         open.entry_words = 0;
         const std::uint64_t size = entry.bytes != 0 ? entry.bytes : open.entry_size;
         if (size != 0 && size < kMostPm && open.entry_offset < kMostPm &&
-            open.epoch.log.size() < kMostWrites)
-            open.epoch.log.push_back(
+            open.scope.log.size() < kMostWrites)
+            open.scope.log.push_back(
                 {open.entry_offset, size, event.first_line(), {seq, event.site, event.stack}});
     }
 }
 
-void EpochTracker::add_write(Epoch &epoch, std::uint64_t seq, const Event &event)
+void ScopeTracker::add_write(Scope &scope, std::uint64_t seq, const Event &event)
 {
     for (std::uint64_t line = event.first_line(); line <= event.last_line(); ++line) {
         const std::uint64_t start = std::max(event.address, line * trace::kLineBytes);
         const std::uint64_t end =
             std::min(event.address + event.size, (line + 1) * trace::kLineBytes);
-        if (!epoch.writes.empty()) {
-            Epoch::Write &last = epoch.writes.back();
+        if (!scope.writes.empty()) {
+            Scope::Write &last = scope.writes.back();
             if (last.line == line && last.origin.site == event.site &&
                 last.origin.stack == event.stack) {
                 last.address = std::min(last.address, start);
@@ -203,25 +203,25 @@ void EpochTracker::add_write(Epoch &epoch, std::uint64_t seq, const Event &event
                 continue;
             }
         }
-        if (epoch.writes.size() == kMostWrites) {
-            epoch.writes_cut = true;
+        if (scope.writes.size() == kMostWrites) {
+            scope.writes_cut = true;
             return;
         }
-        epoch.writes.push_back({line, {seq, event.site, event.stack}, start, end});
+        scope.writes.push_back({line, {seq, event.site, event.stack}, start, end});
     }
 }
 
-void EpochTracker::fence(std::uint64_t seq, const Event &event, const FenceResult &result,
+void ScopeTracker::fence(std::uint64_t seq, const Event &event, const FenceResult &result,
                          bool ordering)
 {
     if (result.lines == 0 || ordering)
         return;
-    for (Epoch &epoch : marked_)
-        if (belongs(epoch, event))
-            epoch.fences.push_back({seq, event.site, event.stack});
+    for (Scope &scope : marked_)
+        if (belongs(scope, event))
+            scope.fences.push_back({seq, event.site, event.stack});
 }
 
-void EpochTracker::state(const std::string &what, std::uint64_t seq)
+void ScopeTracker::state(const std::string &what, std::uint64_t seq)
 {
     const std::uint64_t times = ++told_[what];
     if (times <= kMostStatements)
@@ -230,7 +230,7 @@ void EpochTracker::state(const std::string &what, std::uint64_t seq)
         statements_.push_back(fmt::format("event {} and later: {}", seq, what));
 }
 
-void EpochTracker::marker(const trace::MarkerRow &row, const Event &event)
+void ScopeTracker::marker(const trace::MarkerRow &row, const Event &event)
 {
     switch (row.kind) {
     case MarkerKind::epoch:
@@ -249,24 +249,24 @@ void EpochTracker::marker(const trace::MarkerRow &row, const Event &event)
     }
 }
 
-// epoch N begins an epoch, epoch 0 ends the one that began last.
-void EpochTracker::marked_epoch(const trace::MarkerRow &row, const Event &event)
+// Marker epoch N begins one, epoch 0 ends the one that began last.
+void ScopeTracker::marked_epoch(const trace::MarkerRow &row, const Event &event)
 {
-    const auto open = std::find_if(marked_.begin(), marked_.end(), [&](const Epoch &epoch) {
-        return epoch.process == row.marker.process &&
-               (epoch.process != 0 || epoch.vcpu == event.vcpu);
+    const auto open = std::find_if(marked_.begin(), marked_.end(), [&](const Scope &scope) {
+        return scope.process == row.marker.process &&
+               (scope.process != 0 || scope.vcpu == event.vcpu);
     });
     if (row.marker.number != 0) {
         if (open != marked_.end()) {
             ++open->depth;
             return;
         }
-        Epoch epoch;
-        epoch.number = row.marker.number;
-        epoch.process = row.marker.process;
-        epoch.vcpu = event.vcpu;
-        epoch.first_seq = row.seq;
-        marked_.push_back(std::move(epoch));
+        Scope scope;
+        scope.number = row.marker.number;
+        scope.process = row.marker.process;
+        scope.vcpu = event.vcpu;
+        scope.first_seq = row.seq;
+        marked_.push_back(std::move(scope));
         return;
     }
     if (open == marked_.end()) {
@@ -280,22 +280,22 @@ void EpochTracker::marked_epoch(const trace::MarkerRow &row, const Event &event)
     marked_.erase(open);
 }
 
-void EpochTracker::operation(const trace::MarkerRow &row, const Event &event)
+void ScopeTracker::operation(const trace::MarkerRow &row, const Event &event)
 {
     if (row.kind == MarkerKind::op_begin) {
-        Epoch epoch;
-        epoch.kind = EpochKind::operation;
-        epoch.number = row.marker.number;
-        epoch.text = row.marker.text;
-        epoch.process = row.marker.process;
-        epoch.vcpu = event.vcpu;
-        epoch.first_seq = row.seq;
-        operations_.push_back(std::move(epoch));
+        Scope scope;
+        scope.kind = ScopeKind::operation;
+        scope.number = row.marker.number;
+        scope.text = row.marker.text;
+        scope.process = row.marker.process;
+        scope.vcpu = event.vcpu;
+        scope.first_seq = row.seq;
+        operations_.push_back(std::move(scope));
         return;
     }
     const auto open =
-        std::find_if(operations_.rbegin(), operations_.rend(), [&](const Epoch &epoch) {
-            return epoch.number == row.marker.number && epoch.process == row.marker.process;
+        std::find_if(operations_.rbegin(), operations_.rend(), [&](const Scope &scope) {
+            return scope.number == row.marker.number && scope.process == row.marker.process;
         });
     if (open == operations_.rend()) {
         state("an operation ends that was not begun", row.seq);
@@ -306,7 +306,7 @@ void EpochTracker::operation(const trace::MarkerRow &row, const Event &event)
     operations_.erase(std::next(open).base());
 }
 
-void EpochTracker::strand_marker(const trace::MarkerRow &row, const Event &event)
+void ScopeTracker::strand_marker(const trace::MarkerRow &row, const Event &event)
 {
     const auto open = std::find_if(strands_.rbegin(), strands_.rend(), [&](const Strand &strand) {
         return strand.process == row.marker.process &&
@@ -324,7 +324,7 @@ void EpochTracker::strand_marker(const trace::MarkerRow &row, const Event &event
     }
 }
 
-std::int64_t EpochTracker::strand(const Event &event) const
+std::int64_t ScopeTracker::strand(const Event &event) const
 {
     const std::uint64_t process = code_.address_space(event.site);
     for (auto strand = strands_.rbegin(); strand != strands_.rend(); ++strand)
@@ -333,29 +333,29 @@ std::int64_t EpochTracker::strand(const Event &event) const
     return 0;
 }
 
-void EpochTracker::finish(std::uint64_t seq, bool recording_ended)
+void ScopeTracker::finish(std::uint64_t seq, bool recording_ended)
 {
     const char *where = recording_ended ? "the trace ends" : "the recording was cut short";
     for (Table &table : tables_) {
         for (OpenTransaction &open : table.open) {
-            open.epoch.last_seq = seq;
-            if (open.epoch.committing && recording_ended)
-                ended_(open.epoch);
-            else if (!open.epoch.committing)
+            open.scope.last_seq = seq;
+            if (open.scope.committing && recording_ended)
+                ended_(open.scope);
+            else if (!open.scope.committing)
                 state(fmt::format("{} inside a transaction of {} that has not committed; nothing "
                                   "is said about it",
                                   where, table.table->name),
-                      open.epoch.first_seq);
+                      open.scope.first_seq);
         }
     }
-    for (const Epoch &epoch : marked_)
+    for (const Scope &scope : marked_)
         state(
             fmt::format("an epoch begins here that is still open when {}; nothing is said about it",
                         where),
-            epoch.first_seq);
-    for (const Epoch &epoch : operations_)
+            scope.first_seq);
+    for (const Scope &scope : operations_)
         state(fmt::format("an operation begins here that has not ended when {}", where),
-              epoch.first_seq);
+              scope.first_seq);
     for (const Strand &strand : strands_)
         state(fmt::format("a strand begins here that has not ended when {}", where), strand.seq);
 }

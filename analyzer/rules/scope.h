@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A stretch of a trace that the code treats as one: an epoch by markers, a transaction of a
-// library, an operation.
+// What a rule judges as one: a marked epoch, a transaction of a library, an operation.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +12,10 @@ namespace fencepost::rules {
 
 struct TransactionTable;
 
-enum class EpochKind : std::uint8_t { marked, transaction, operation };
+enum class ScopeKind : std::uint8_t { marked_epoch, transaction, operation };
 
-struct Epoch {
-    EpochKind kind = EpochKind::marked;
+struct Scope {
+    ScopeKind kind = ScopeKind::marked_epoch;
     std::int64_t number = 0;
     std::string text;          // of an operation
     std::uint64_t process = 0; // page-table base; 0 = kernel code
@@ -30,7 +29,7 @@ struct Epoch {
     bool allocated = false;      // something
     std::uint64_t last_free = 0; // last event of freeing something in the transaction
 
-    // Stores of the code that the epoch belongs to; one entry for a run of stores of one site to
+    // Stores of the code that the scope belongs to; one entry for a run of stores of one site to
     // one line.
     struct Write {
         std::uint64_t line;
@@ -51,7 +50,7 @@ struct Epoch {
     };
     std::vector<LogEntry> log;
 
-    bool is_transaction() const { return kind == EpochKind::transaction; }
+    bool is_transaction() const { return kind == ScopeKind::transaction; }
 };
 
 } // namespace fencepost::rules
