@@ -5,9 +5,11 @@
 #include <algorithm>
 
 #include <fcntl.h>
+#include <nlohmann/json.hpp>
 #include <sys/sendfile.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "base/fd.h"
 #include "base/files.h"
 #include "replayer/oracle/log_watch.h"
@@ -45,7 +47,7 @@ void read_evidence(const CommandResult &result, Evidence &evidence)
     const nlohmann::json details = field("details");
     if (summary.is_string())
         evidence.summary = summary;
-    evidence.details = details.is_object() ? details : nlohmann::json::object();
+    evidence.details = Details(details.is_object() ? details : nlohmann::json::object());
     const bool as_agreed = document.is_object() && (summary.is_string() || summary.is_null()) &&
                            (details.is_object() || details.is_null());
     if (!as_agreed)

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/deadline.h"
+#include "replayer/guest/guest.h"
 #include "replayer/guest/log_patterns.h"
 #include "replayer/guest/pm_file.h"
 #include "replayer/oracle/lost_guest.h"

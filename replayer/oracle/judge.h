@@ -10,10 +10,13 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
-#include "replayer/guest/guest.h"
+#include "guest-images/agent/protocol.h"
+#include "replayer/oracle/details.h"
 #include "replayer/run/promise.h"
+
+namespace fencepost::guest {
+class Guest;
+}
 
 namespace fencepost::oracle {
 
@@ -37,7 +40,7 @@ struct Evidence {
     Verdict verdict = Verdict::pass;
     // One line that is the same whenever the same thing is wrong: no addresses, times or counts.
     std::string summary;
-    nlohmann::json details;
+    Details details;
     // For people: operation, object, what is wrong. Of this image, so it may hold what `summary`
     // may not. Empty: the summary says it all.
     std::string title = {};

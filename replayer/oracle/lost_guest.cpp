@@ -2,11 +2,15 @@
 // See lost_guest.h.
 #include "replayer/oracle/lost_guest.h"
 
+#include <nlohmann/json.hpp>
+
+#include "replayer/guest/guest.h"
 #include "replayer/oracle/log_watch.h"
 
 namespace fencepost::oracle {
 
 using guest::GuestEnd;
+using nlohmann::json;
 
 namespace {
 
@@ -34,11 +38,10 @@ Judgement of_crash(const guest::Guest &guest, const guest::KernelCrash &crash)
     // A kernel that panicked has told it to its console alone.
     if (!guest::find_kernel_crash(judgement.kernel_log))
         judgement.kernel_log += end_of(guest.log().console());
-    add_evidence(judgement,
-                 {"mount",
-                  Verdict::guest_crash,
-                  crash.title,
-                  {{"line", crash.line}, {"function", crash.function}, {"stack", crash.stack}}});
+    add_evidence(judgement, {"mount", Verdict::guest_crash, crash.title,
+                             Details(json{{"line", crash.line},
+                                          {"function", crash.function},
+                                          {"stack", crash.stack}})});
     return judgement;
 }
 
@@ -133,7 +136,8 @@ Judgement judge_lost(const guest::Guest &guest, const Error &why)
         evidence.title = title_of_hang(lost->step(), judgement.kernel_log);
         evidence.summary = without_numbers(evidence.title);
     }
-    evidence.details = {{"message", why.what()}, {"console", end_of(guest.log().console())}};
+    evidence.details =
+        Details(json{{"message", why.what()}, {"console", end_of(guest.log().console())}});
     add_evidence(judgement, std::move(evidence));
     return judgement;
 }

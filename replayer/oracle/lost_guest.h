@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "base/error.h"
 #include "replayer/oracle/judge.h"
 
 namespace fencepost::oracle {

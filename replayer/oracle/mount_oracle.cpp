@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The oracle `mount`: the guest mounts and unmounts the image, and its kernel log is quiet. Part of
 // every judgement: without a file system there is still the log.
+#include <nlohmann/json.hpp>
+
 #include "replayer/oracle/judge_settings.h"
 #include "replayer/oracle/log_context.h"
 #include "replayer/oracle/log_watch.h"
@@ -9,6 +11,7 @@
 namespace fencepost::oracle {
 
 using agent::JudgeStep;
+using nlohmann::json;
 
 namespace {
 
@@ -43,9 +46,8 @@ private:
                     Judgement &judgement) const
     {
         if (const agent::StepResult *failed = hearing.failed(step))
-            add_evidence(
-                judgement,
-                {name(), verdict, failed->message, {{"error_number", failed->error_number}}});
+            add_evidence(judgement, {name(), verdict, failed->message,
+                                     Details(json{{"error_number", failed->error_number}})});
     }
 
     // Of a healthy image each line that must not be, of others the gravest that those do not have.
@@ -68,12 +70,12 @@ private:
     {
         // What a kernel printed once it may not print again.
         judgement.guest_spent = true;
-        add_evidence(judgement, {name(),
-                                 Verdict::inconsistent,
-                                 alarm.summary,
-                                 {{"line", alarm.line},
-                                  {"neighbours", neighbours_of(judgement.kernel_log, alarm.line)}},
-                                 alarm.line});
+        add_evidence(
+            judgement,
+            {name(), Verdict::inconsistent, alarm.summary,
+             Details(json{{"line", alarm.line},
+                          {"neighbours", neighbours_of(judgement.kernel_log, alarm.line)}}),
+             alarm.line});
     }
 
     std::optional<run::Mount> mount_; // nothing: the run has no file system

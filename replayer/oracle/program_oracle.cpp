@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The oracle `program`: the recovery command of the spec, in the guest, as pmreorder has it: exit
 // status 0 is consistent, every other is not.
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
 #include "base/child_process.h"
 #include "replayer/oracle/judge_settings.h"
 #include "replayer/oracle/log_watch.h"
@@ -11,6 +14,7 @@ namespace fencepost::oracle {
 
 using agent::JudgeStep;
 using agent::RunEnd;
+using nlohmann::json;
 
 namespace {
 
@@ -51,8 +55,8 @@ public:
             return;
         const agent::RunReply &run = hearing.reply.command;
         judgement.guest_spent = judgement.guest_spent || run.survivors != 0;
-        Evidence evidence = {
-            name(), Verdict::pass, "", {{"output", run.output}, {"errors", run.errors}}};
+        Evidence evidence = {name(), Verdict::pass, "",
+                             Details(json{{"output", run.output}, {"errors", run.errors}})};
         judge_end(hearing, evidence);
         if (evidence.verdict != Verdict::pass)
             add_evidence(judgement, std::move(evidence));

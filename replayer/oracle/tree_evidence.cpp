@@ -7,6 +7,7 @@
 #include <set>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 namespace fencepost::oracle {
 
@@ -176,15 +177,15 @@ Evidence tree_evidence(const std::string &oracle, const TreeVerdict &verdict,
 {
     Evidence evidence;
     evidence.oracle = oracle;
-    evidence.details = {
-        {"promise", {{"name", promise.name}, {"source", promise.source}}},
-        {"returned", legal.operation_of(span.returned)},
-        {"in_progress", span.begun > span.returned ? legal.operation_of(span.begun) : ""},
-        {"durable", legal.operation_of(verdict.first_state)},
-        {"nearest", label_of(verdict.nearest, legal, span)},
-        {"states", {verdict.first_state, verdict.last_state}},
-        {"problems", problem_list(verdict.problems, legal)},
-        {"against", differences(verdict, legal, span)}};
+    evidence.details = Details(
+        json{{"promise", {{"name", promise.name}, {"source", promise.source}}},
+             {"returned", legal.operation_of(span.returned)},
+             {"in_progress", span.begun > span.returned ? legal.operation_of(span.begun) : ""},
+             {"durable", legal.operation_of(verdict.first_state)},
+             {"nearest", label_of(verdict.nearest, legal, span)},
+             {"states", {verdict.first_state, verdict.last_state}},
+             {"problems", problem_list(verdict.problems, legal)},
+             {"against", differences(verdict, legal, span)}});
     if (verdict.legal) {
         evidence.verdict = Verdict::infra_error;
         evidence.summary = "the tree is too large to be compared byte by byte";

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "replayer/oracle/judge_settings.h"
 #include "replayer/oracle/oracle_table.h"
@@ -16,6 +17,7 @@ using agent::JudgeStep;
 using agent::SpaceRange;
 using agent::SpaceUse;
 using agent::UsableProblem;
+using nlohmann::json;
 
 namespace {
 
@@ -34,9 +36,9 @@ SpaceRange space_range(const std::vector<SpaceUse> &healthy)
     return range;
 }
 
-nlohmann::json range_of(std::uint64_t least, std::uint64_t most)
+json range_of(std::uint64_t least, std::uint64_t most)
 {
-    return least == most ? nlohmann::json(least) : nlohmann::json({least, most});
+    return least == most ? json(least) : json({least, most});
 }
 
 // Too little in use is as wrong as too much: something was freed twice.
@@ -59,7 +61,7 @@ std::string words_of(const UsableProblem &problem)
                                      : std::strerror(problem.error_number);
 }
 
-nlohmann::json details_of(const UsableProblem &problem)
+json details_of(const UsableProblem &problem)
 {
     return {{"path", problem.path},
             {"operation", problem.operation},
@@ -124,14 +126,14 @@ private:
         std::set<std::string> told;
         for (const UsableProblem &problem : reply.problems)
             if (const std::string summary = nameless_summary(problem); told.insert(summary).second)
-                add_evidence(judgement,
-                             {name(), Verdict::inconsistent, summary, details_of(problem)});
+                add_evidence(judgement, {name(), Verdict::inconsistent, summary,
+                                         Details(details_of(problem))});
     }
 
     void judge_problems(const agent::JudgeReply &reply, Judgement &judgement) const
     {
         const UsableProblem *first = nullptr;
-        nlohmann::json all = nlohmann::json::array();
+        json all = json::array();
         for (const UsableProblem &problem : reply.problems) {
             if (is_masked(nameless_summary(problem))) {
                 ++judgement.masked;
@@ -141,11 +143,10 @@ private:
             all.push_back(details_of(problem));
         }
         if (first)
-            add_evidence(judgement, {name(),
-                                     Verdict::inconsistent,
+            add_evidence(judgement, {name(), Verdict::inconsistent,
                                      fmt::format("{}: {}: {}", first->operation, first->path,
                                                  words_of(*first)),
-                                     {{"problems", all}}});
+                                     Details(json{{"problems", all}})});
     }
 
     void judge_space(const agent::JudgeReply &reply, Judgement &judgement) const
@@ -154,16 +155,15 @@ private:
             healthy_.known ? difference(reply.used_after, healthy_) : std::string();
         if (wrong.empty())
             return;
-        add_evidence(judgement,
-                     {name(),
-                      Verdict::inconsistent,
-                      wrong,
-                      {{"used_blocks", reply.used_after.blocks},
-                       {"used_inodes", reply.used_after.inodes},
-                       {"healthy_blocks", range_of(healthy_.least.blocks, healthy_.most.blocks)},
-                       {"healthy_inodes", range_of(healthy_.least.inodes, healthy_.most.inodes)},
-                       {"used_blocks_before", reply.used_before.blocks},
-                       {"used_inodes_before", reply.used_before.inodes}}});
+        add_evidence(
+            judgement,
+            {name(), Verdict::inconsistent, wrong,
+             Details(json{{"used_blocks", reply.used_after.blocks},
+                          {"used_inodes", reply.used_after.inodes},
+                          {"healthy_blocks", range_of(healthy_.least.blocks, healthy_.most.blocks)},
+                          {"healthy_inodes", range_of(healthy_.least.inodes, healthy_.most.inodes)},
+                          {"used_blocks_before", reply.used_before.blocks},
+                          {"used_inodes_before", reply.used_before.inodes}})});
     }
 
     SpaceRange healthy_;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <nlohmann/json.hpp>
+
 #include "base/error.h"
 #include "base/files.h"
 #include "replayer/guest/scratch.h"

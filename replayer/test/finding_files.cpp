@@ -4,6 +4,8 @@
 
 #include <set>
 
+#include <nlohmann/json.hpp>
+
 #include "base/error.h"
 #include "replayer/image/state_delta.h"
 #include "replayer/oracle/tree_evidence.h"

@@ -8,6 +8,8 @@
 #include <set>
 #include <sstream>
 
+#include <nlohmann/json.hpp>
+
 #include "base/error.h"
 #include "replayer/run/run_directory.h"
 #include "replayer/test/results_schema.h"
@@ -232,7 +234,7 @@ std::optional<Baseline> Results::baseline()
         evidence.oracle = rows.text(1);
         evidence.verdict = oracle::verdict_named(rows.text(2));
         evidence.summary = rows.text(3);
-        evidence.details = nlohmann::json::parse(rows.text(4), nullptr, false);
+        evidence.details = oracle::Details(nlohmann::json::parse(rows.text(4), nullptr, false));
         kept.objections.push_back({std::string(rows.text(0)), std::move(evidence)});
     }
     return kept;
@@ -254,8 +256,7 @@ void Results::put_baseline(const Baseline &baseline)
     row.bind(1, std::string_view("baseline_used")).bind(2, std::string_view(used)).run();
     Statement objection(database_.get(), "INSERT INTO baseline VALUES (?, ?, ?, ?, ?, ?)");
     for (const Objection &each : baseline.objections) {
-        const std::string details =
-            each.evidence.details.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+        const std::string details = each.evidence.details.text();
         objection.bind(1, std::string_view(each.image))
             .bind(2, std::string_view(each.evidence.oracle))
             .bind(3, std::string_view(to_string(each.evidence.verdict)))
@@ -303,8 +304,7 @@ void Results::put_outcome(const Outcome &outcome, std::string_view finding)
     // Of an earlier session, which ended in an infra_error.
     Statement(database_.get(), "DELETE FROM evidence WHERE image = ?").bind(1, outcome.image).run();
     for (const oracle::Evidence &each : judgement.evidence) {
-        const std::string details =
-            each.details.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+        const std::string details = each.details.text();
         evidence_->bind(1, outcome.image)
             .bind(2, std::string_view(each.oracle))
             .bind(3, std::string_view(to_string(each.verdict)))

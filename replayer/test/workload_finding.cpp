@@ -4,6 +4,8 @@
 
 #include <set>
 
+#include <nlohmann/json.hpp>
+
 #include "base/digest.h"
 #include "base/error.h"
 #include "base/folder.h"

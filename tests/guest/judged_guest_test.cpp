@@ -2,6 +2,7 @@
 // What happens to guests while they are asked, and what they carry from one image to the next: a
 // file system that oopses, hangs, is slow, leaks, complains once or always.
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "tests/guest/moody_guest.h"
 
@@ -31,7 +32,7 @@ TEST(JudgedGuest, AnOopsInAThreadEndsTheTestAtOnce)
                                 "moodfs_oops");
     EXPECT_TRUE(outcome.confirmed);
     EXPECT_FALSE(outcome.disagreed);
-    const nlohmann::json &details = outcome.judgement.evidence.at(0).details;
+    const nlohmann::json &details = outcome.judgement.evidence.at(0).details.json();
     EXPECT_EQ(details["function"], "moodfs_oops");
     ASSERT_FALSE(details["stack"].empty()) << outcome.judgement.kernel_log;
     EXPECT_EQ(details["stack"][0].get<std::string>().substr(0, 8), "kthread+");

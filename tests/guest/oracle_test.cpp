@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 #include <sched.h>
 #include <unistd.h>
 
@@ -236,7 +237,7 @@ protected:
         const Judgement judgement = judge();
         for (const Evidence &evidence : judgement.evidence)
             ADD_FAILURE() << evidence.oracle << ": " << evidence.summary << " "
-                          << evidence.details.dump();
+                          << evidence.details.text();
         EXPECT_EQ(judgement.verdict, Verdict::pass);
     }
 

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "replayer/image/delta_file.h"
 #include "tests/guest/recorded_run.h"
@@ -242,8 +243,8 @@ TEST(TestRun, FailuresBecomeFindingsWithEverythingToLookAt)
         if (subject.crash_seq == seq && std::memcmp(now.data(), before.data(), 64) == 0) {
             ++failed;
             said.verdict = Verdict::inconsistent;
-            said.evidence.push_back(
-                {"test", Verdict::inconsistent, "a line is missing", {{"seq", subject.crash_seq}}});
+            said.evidence.push_back({"test", Verdict::inconsistent, "a line is missing",
+                                     oracle::Details(nlohmann::json{{"seq", subject.crash_seq}})});
         }
         return said;
     };

@@ -2,6 +2,7 @@
 // What a finding about a tree is called, and what is told of it: the operation, the object, and the
 // differences to every state that would have been legal.
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "replayer/oracle/tree_evidence.h"
 #include "tests/unit/made_trees.h"
@@ -126,14 +127,14 @@ TEST(TreeEvidence, ComparesWithEveryLegalTree)
     const Told told(past, {"creat foo", "rename foo bar"});
     const Evidence evidence = told.evidence(dump(root()), {1, 2}, kStrict);
     EXPECT_EQ(evidence.summary, "missing: bar") << "what groups images has no operation";
-    const nlohmann::json &against = evidence.details.at("against");
+    const nlohmann::json &against = evidence.details.json().at("against");
     ASSERT_EQ(against.size(), 2u);
     EXPECT_EQ(against[0].at("as"), "before: rename foo bar");
     EXPECT_EQ(against[0].at("differences")[0], "foo is missing (from: creat foo)");
     EXPECT_EQ(against[1].at("as"), "after: rename foo bar");
     EXPECT_EQ(against[1].at("differences")[0], "bar is missing (from: rename foo bar)");
-    EXPECT_EQ(evidence.details.at("in_progress"), "rename foo bar");
-    EXPECT_EQ(evidence.details.at("promise").at("source"), "a test");
+    EXPECT_EQ(evidence.details.json().at("in_progress"), "rename foo bar");
+    EXPECT_EQ(evidence.details.json().at("promise").at("source"), "a test");
 }
 
 TEST(TreeEvidence, OfManyLegalTreesAFewAreTold)
@@ -148,7 +149,7 @@ TEST(TreeEvidence, OfManyLegalTreesAFewAreTold)
     }
     const Told told(past, texts);
     const Evidence evidence = told.evidence(dump(root({directory("d1", 21)})), {30, 30}, kFsync);
-    const nlohmann::json &against = evidence.details.at("against");
+    const nlohmann::json &against = evidence.details.json().at("against");
     EXPECT_EQ(against.size(), 8u);
     EXPECT_EQ(against.front().at("as"), "before the first operation");
     EXPECT_EQ(against.back().at("as"), "after: mkdir d29");

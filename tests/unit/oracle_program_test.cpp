@@ -7,9 +7,11 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "base/files.h"
 
 namespace fencepost::oracle {
@@ -119,7 +121,7 @@ TEST_F(Programs, WhatIsNotAsAgreedIsKeptAsText)
         EXPECT_EQ(evidence->verdict, Verdict::inconsistent) << words;
         EXPECT_EQ(evidence->summary, summary) << words;
         EXPECT_EQ(evidence->details["errors"], "words\n") << words;
-        EXPECT_EQ(evidence->details.value("output", ""), fmt::format("{}\n", words));
+        EXPECT_EQ(evidence->details["output"], fmt::format("{}\n", words));
     }
 }
 

@@ -3,6 +3,7 @@
 #include <cerrno>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "tests/unit/made_hearing.h"
 

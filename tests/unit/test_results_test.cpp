@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // results.db: what is kept, what is tested again, and which failures are one finding.
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -57,7 +58,7 @@ protected:
         made.judgement.verdict = verdict;
         if (verdict != Verdict::pass)
             made.judgement.evidence.push_back(
-                {"mount", verdict, "it is wrong", {{"line", "\xff"}}});
+                {"mount", verdict, "it is wrong", oracle::Details::of_texts({{"line", "\xff"}})});
         return made;
     }
 
@@ -164,9 +165,10 @@ TEST_F(ResultsTest, TheBaselineIsJudgedOnce)
     baseline.images = {kInitialImage};
     baseline.missing = "the workload failed";
     baseline.used = {{10, 3}, {12, 4}};
-    baseline.objections = {
-        {kInitialImage, {"mount", Verdict::inconsistent, "fs: chatty", {{"line", "x"}}}},
-        {kInitialImage, {"program", Verdict::inconsistent, "status 1", {}}}};
+    baseline.objections = {{kInitialImage,
+                            {"mount", Verdict::inconsistent, "fs: chatty",
+                             oracle::Details::of_texts({{"line", "x"}})}},
+                           {kInitialImage, {"program", Verdict::inconsistent, "status 1", {}}}};
     {
         Results results = open();
         EXPECT_FALSE(results.baseline());

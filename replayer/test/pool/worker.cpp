@@ -35,10 +35,9 @@ bool was_starved(const Judgement &judgement)
 oracle::Evidence disagreement(const std::string &what, const Judgement &warm,
                               const Judgement &other)
 {
-    return {"harness",
-            Verdict::infra_error,
-            fmt::format("the warm guest and {} disagree", what),
-            {{"warm", to_string(warm.verdict)}, {"other", to_string(other.verdict)}}};
+    return {"harness", Verdict::infra_error, fmt::format("the warm guest and {} disagree", what),
+            oracle::Details::of_texts(
+                {{"warm", to_string(warm.verdict)}, {"other", to_string(other.verdict)}})};
 }
 
 } // namespace

@@ -22,10 +22,9 @@ constexpr std::chrono::milliseconds kWaitStep(100);
 // What was tested on PM that nobody can vouch for.
 void discredit(Outcome &outcome)
 {
-    outcome.judgement.evidence.push_back({"harness",
-                                          Verdict::infra_error,
-                                          "worker PM failed its audit",
-                                          {{"verdict", to_string(outcome.judgement.verdict)}}});
+    outcome.judgement.evidence.push_back(
+        {"harness", Verdict::infra_error, "worker PM failed its audit",
+         oracle::Details::of_texts({{"verdict", to_string(outcome.judgement.verdict)}})});
     outcome.judgement.verdict = Verdict::infra_error;
     outcome.failed.reset();
 }
