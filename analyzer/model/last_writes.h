@@ -139,11 +139,11 @@ public:
     }
 
 private:
-    // Where a piece stands among those of its line: pieces of one store persist in the order of
-    // their units.
+    // Where a piece stands among those of its line, from 1; 0 is before all of them. Pieces of one
+    // store persist in the order of their units.
     static std::uint64_t position(std::uint64_t seq, unsigned unit)
     {
-        return seq * kUnitsPerLine + unit;
+        return seq * kUnitsPerLine + unit + 1;
     }
 
     // Of a line with a non-temporal store over a cached one in flight, which must be in PM before
