@@ -40,7 +40,7 @@ protected:
         const auto &evidence = answer.evidence;
         if (!evidence)
             return answer.not_tried.empty() ? "pass" : answer.not_tried;
-        EXPECT_FALSE(evidence->details.at("output").get<std::string>().empty());
+        EXPECT_FALSE(evidence->details["output"].get<std::string>().empty());
         summary_ = evidence->summary;
         return to_string(evidence->verdict);
     }

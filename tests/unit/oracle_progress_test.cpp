@@ -176,7 +176,7 @@ TEST_F(ProgressTest, WhatAProgramDoesAfterItsLastCallIsLegal)
     };
     EXPECT_EQ(spans("note \"step: unmount\"\n"), "0-0 0-1 1-2 1-2 2-2 ");
     EXPECT_EQ(spans("record_off\n"), "0-0 0-1 1-2 1-2 2-2 ");
-    end.tree = call.tree;
+    end.same_tree = true;
     EXPECT_EQ(spans("record_off\n"), "0-0 0-1 1-1 1-1 1-1 ") << "it did nothing";
 }
 
