@@ -13,7 +13,6 @@
 #include "replayer/run/spec.h"
 
 using namespace fencepost;
-using namespace fencepost::record;
 using namespace fencepost::run;
 
 namespace {
