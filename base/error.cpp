@@ -26,6 +26,11 @@ int Error::exit_code() const
     return 70;
 }
 
+void fail_formatted(ErrorKind kind, fmt::string_view format, fmt::format_args args)
+{
+    throw Error(kind, fmt::vformat(format, args));
+}
+
 void fail_errno(const std::string &what, int error_number)
 {
     if (error_number == ENOSPC)

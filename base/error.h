@@ -4,9 +4,8 @@
 
 #include <stdexcept>
 #include <string>
-#include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace fencepost {
 
@@ -23,10 +22,12 @@ private:
     ErrorKind kind_;
 };
 
+[[noreturn]] void fail_formatted(ErrorKind kind, fmt::string_view format, fmt::format_args args);
+
 template <typename... Args>
 [[noreturn]] void fail(ErrorKind kind, fmt::format_string<Args...> format, Args &&...args)
 {
-    throw Error(kind, fmt::format(format, std::forward<Args>(args)...));
+    fail_formatted(kind, format, fmt::make_format_args(args...));
 }
 
 // Throws an `io` error whose message ends in the text of `error_number`.

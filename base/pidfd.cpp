@@ -5,7 +5,7 @@
 #include <fstream>
 #include <string>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace fencepost {
 

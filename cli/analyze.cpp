@@ -5,7 +5,8 @@
 #include <memory>
 #include <sstream>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
 
 #include "analyzer/findings/rule_json.h"
 #include "analyzer/findings/rule_text.h"
@@ -14,6 +15,7 @@
 #include "analyzer/rules/suppressions.h"
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json.h"
 #include "cli/analyze_verb.h"
 #include "cli/terminal_text.h"
 #include "cli/verb.h"
@@ -129,9 +131,7 @@ void write_sarif(const std::string &file, Overwrite overwrite, const findings::R
     if (file == "-")
         print_json(document);
     else
-        write_output(file,
-                     document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n",
-                     overwrite);
+        write_output(file, json_document(document), overwrite);
 }
 
 // Transactions, order rules and suppressions: those of the run's spec, and more by options.
@@ -248,10 +248,10 @@ findings::RuleReport analyze_run(const run::RunFiles &files)
     return apply_rules(files.trace(), {});
 }
 
-void add_analyze(CLI::App &app, Context &context)
+void add_analyze(App &app, Context &context)
 {
-    CLI::App *verb = app.add_subcommand(
-        "analyze", "Looks for durability and performance bugs in a trace by rules");
+    App *verb = app.add_subcommand("analyze",
+                                   "Looks for durability and performance bugs in a trace by rules");
     auto options = std::make_shared<AnalyzeOptions>();
     verb->add_option("RUN", options->run, "Run directory, or the trace in one");
     verb->add_option("--model", options->model, "Persistence model: adr or eadr")

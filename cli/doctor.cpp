@@ -5,7 +5,8 @@
 #include <cstdio>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
 #include <sqlite3.h>
 #include <zstd.h>
 #ifdef FENCEPOST_LIBVIRT
@@ -62,9 +63,9 @@ void run_doctor(Context &context)
 
 } // namespace
 
-void add_doctor(CLI::App &app, Context &context)
+void add_doctor(App &app, Context &context)
 {
-    CLI::App *verb = app.add_subcommand(
+    App *verb = app.add_subcommand(
         "doctor", "Says what works on this machine, and how to mend what does not");
     verb->callback([&context] { run_doctor(context); });
 }

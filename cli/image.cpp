@@ -4,7 +4,8 @@
 
 #include <memory>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
 
 #include "base/deadline.h"
 #include "base/places.h"
@@ -67,10 +68,10 @@ void build(const BuildOptions &options, const Context &context)
                image.directory.string(), seconds);
 }
 
-void add_build(CLI::App &verb, Context &context)
+void add_build(App &verb, Context &context)
 {
     auto options = std::make_shared<BuildOptions>();
-    CLI::App *command = verb.add_subcommand("build", "Make a guest image, or find it up to date");
+    App *command = verb.add_subcommand("build", "Make a guest image, or find it up to date");
     command->add_option("--name", options->request.name, "Name of the image")
         ->capture_default_str();
     auto *kernel = command->add_option("--kernel", options->kernel, "Your own kernel, a bzImage");
@@ -112,11 +113,10 @@ nlohmann::json image_to_json(const Image &image)
             {"initrd_bytes", image.initrd_bytes}};
 }
 
-void add_image(CLI::App &app, Context &context)
+void add_image(App &app, Context &context)
 {
-    CLI::App *verb =
-        app.add_subcommand("image", "Guest images and templates: build, list, prune, try");
-    verb->require_subcommand(1);
+    App *verb = app.add_subcommand("image", "Guest images and templates: build, list, prune, try");
+    verb->require_subcommand();
     add_build(*verb, context);
     add_image_list(*verb, context);
     add_image_try(*verb, context);

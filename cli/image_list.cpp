@@ -3,7 +3,8 @@
 // stale.
 #include "cli/image_verbs.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
 
 #include "base/places.h"
 #include "guest-images/image/image_store.h"
@@ -99,7 +100,7 @@ void prune(const Context &context)
 
 } // namespace
 
-void add_image_list(CLI::App &image, Context &context)
+void add_image_list(App &image, Context &context)
 {
     image
         .add_subcommand("list",

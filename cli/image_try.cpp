@@ -4,6 +4,8 @@
 
 #include <cstdio>
 
+#include <nlohmann/json.hpp>
+
 #include "base/error.h"
 #include "base/places.h"
 #include "replayer/guest/qemu_command.h"
@@ -69,9 +71,9 @@ void run_try(Context &context, const TryOptions &options)
 
 } // namespace
 
-void add_image_try(CLI::App &image, Context &context)
+void add_image_try(App &image, Context &context)
 {
-    CLI::App *verb = image.add_subcommand(
+    App *verb = image.add_subcommand(
         "try", "Restores a guest, formats and mounts its PM with DAX, writes and reads a file");
     auto options = std::make_shared<TryOptions>();
     verb->add_option("--name", options->request.config.image, "Which image")->capture_default_str();
@@ -83,17 +85,17 @@ void add_image_try(CLI::App &image, Context &context)
         ->capture_default_str();
     verb->add_option("--attach", options->attach,
                      "How PM is attached; e820 for kernels without NFIT")
-        ->check(CLI::IsMember({"nvdimm", "e820"}))
+        ->one_of({"nvdimm", "e820"})
         ->capture_default_str();
     verb->add_option("--ram", options->ram, "The guest's RAM")->capture_default_str();
     verb->add_option("--cpus", options->request.config.cpus, "The guest's CPUs")
         ->capture_default_str();
     verb->add_option("--clock", options->clock,
                      "Guest time: the host's, or instructions counted (as for recording)")
-        ->check(CLI::IsMember({"host", "icount"}))
+        ->one_of({"host", "icount"})
         ->capture_default_str();
     verb->add_option("--format-in", options->format_in, "Where mkfs runs")
-        ->check(CLI::IsMember({"host", "guest"}))
+        ->one_of({"host", "guest"})
         ->capture_default_str();
     verb->add_option("--backend", options->backend, "process, libvirt, or libvirt:URI")
         ->capture_default_str();

@@ -7,8 +7,8 @@
 
 namespace fencepost::cli {
 
-void add_image_list(CLI::App &image, Context &context);
-void add_image_try(CLI::App &image, Context &context);
+void add_image_list(App &image, Context &context);
+void add_image_try(App &image, Context &context);
 
 nlohmann::json image_to_json(const images::Image &image);
 

@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <memory>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
 
 #include "cli/terminal_text.h"
 #include "replayer/run/interrupted.h"
@@ -259,14 +260,14 @@ void print_text(const Summary &summary, bool interrupted)
 
 } // namespace
 
-void add_info(CLI::App &app, Context &context)
+void add_info(App &app, Context &context)
 {
-    CLI::App *verb = app.add_subcommand("info", "Says what a run recorded, at a glance");
+    App *verb = app.add_subcommand("info", "Says what a run recorded, at a glance");
     auto run = std::make_shared<std::string>();
     auto limit = std::make_shared<std::size_t>(10);
     verb->add_option("RUN", *run, "Run directory, or the trace in one")->required();
     verb->add_option("--top", *limit, "How many functions and operations are listed")
-        ->check(CLI::Range(0, 1000000))
+        ->range(0u, 1000000u)
         ->capture_default_str();
     verb->callback([run, limit, &context] {
         const TraceReader reader(run::trace_of(*run));

@@ -15,14 +15,13 @@
 
 #include "base/error.h"
 #include "base/interrupt.h"
-#include "cli/usage.h"
+#include "base/json.h"
 
 namespace fencepost::cli {
 
 void print_json(const nlohmann::json &document)
 {
-    const std::string text = document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
-    std::fprintf(stdout, "%s\n", text.c_str());
+    std::fputs(json_document(document).c_str(), stdout);
 }
 
 void progress(const Context &context, const std::string &line)
@@ -46,12 +45,11 @@ void set_up_log(const Settings &settings)
 
 int run(int argc, char **argv)
 {
-    CLI::App app(
-        "Finds crash-consistency bugs in persistent memory software: records a whole guest "
-        "machine and replays its power failures.",
-        "fencepost");
+    App app("Finds crash-consistency bugs in persistent memory software: records a whole guest "
+            "machine and replays its power failures.",
+            "fencepost");
     Context context;
-    app.require_subcommand(1);
+    app.require_subcommand();
     app.fallthrough();
     app.set_version_flag("--version", "fencepost " FENCEPOST_VERSION);
     app.add_flag("--json", context.settings.json, "Print one JSON document on stdout");
@@ -75,16 +73,8 @@ int run(int argc, char **argv)
     add_states(app, context);
     add_test(app, context);
     add_verify(app, context);
-    require_whole_numbers(app);
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::Success &outcome) {
-        return app.exit(outcome);
-    } catch (const CLI::ParseError &error) {
-        std::fprintf(stderr, "fencepost: %s\n", usage_sentence(app, error).c_str());
-        return 2;
-    }
-    return context.exit_code;
+    const std::optional<int> ended = app.parse(argc, argv);
+    return ended ? *ended : context.exit_code;
 }
 
 // The end when the result cannot be written. Where whoever read it has enough of it, that is the

@@ -2,7 +2,7 @@
 // See reach_warnings.h.
 #include "cli/reach_warnings.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include "cli/terminal_text.h"

@@ -4,6 +4,8 @@
 
 #include <unistd.h>
 
+#include <nlohmann/json.hpp>
+
 #include "base/deadline.h"
 #include "base/error.h"
 #include "base/places.h"
@@ -140,7 +142,7 @@ RecordResult record_workload(const Context &context, const RecordArguments &argu
          result.differing_lines);
 }
 
-void add_record_arguments(CLI::App &verb, RecordArguments &arguments)
+void add_record_arguments(App &verb, RecordArguments &arguments)
 {
     verb.add_option("SPEC", arguments.spec, "What to record (docs/reference/spec.md)")->required();
     verb.add_option("-o,--output", arguments.run, "The run directory to make")->required();
@@ -151,9 +153,9 @@ void add_record_arguments(CLI::App &verb, RecordArguments &arguments)
                   "The spec may name files outside of its directory");
 }
 
-void add_record(CLI::App &app, Context &context)
+void add_record(App &app, Context &context)
 {
-    CLI::App *verb = app.add_subcommand(
+    App *verb = app.add_subcommand(
         "record", "Records a workload in a guest: every store, flush and fence on PM");
     auto options = std::make_shared<RecordArguments>();
     add_record_arguments(*verb, *options);

@@ -20,7 +20,7 @@ struct RecordArguments {
     bool dry_run = false;
 };
 
-void add_record_arguments(CLI::App &verb, RecordArguments &arguments);
+void add_record_arguments(App &verb, RecordArguments &arguments);
 // Mistakes in the spec and in the files that it names are usage errors.
 record::RecordRequest record_request(const RecordArguments &arguments);
 record::Reuse reuse_recording(const Context &context, const RecordArguments &arguments);

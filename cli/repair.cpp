@@ -4,7 +4,8 @@
 
 #include <memory>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
 
 #include "replayer/run/run_directory.h"
 #include "trace/journal.h"
@@ -52,9 +53,9 @@ void run_repair(const std::string &run, const Context &context)
 
 } // namespace
 
-void add_repair(CLI::App &app, Context &context)
+void add_repair(App &app, Context &context)
 {
-    CLI::App *verb = app.add_subcommand(
+    App *verb = app.add_subcommand(
         "repair", "Rolls back what a killed process left half written in a run's databases");
     auto run = std::make_shared<std::string>();
     verb->add_option("RUN", *run, "Run directory, or the trace in one")->required();

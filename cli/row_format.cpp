@@ -8,9 +8,10 @@
 #include <string>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "cli/terminal_text.h"
 
 namespace fencepost::cli {
@@ -174,12 +175,7 @@ void print_csv(Query &query)
 
 // --- JSON
 
-std::string json_text(const nlohmann::ordered_json &value)
-{
-    return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
-nlohmann::ordered_json json_value(const Query &query, int column)
+nlohmann::json json_value(const Query &query, int column)
 {
     switch (query.type(column)) {
     case ValueType::integer:

@@ -4,7 +4,8 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
 
 #include "analyzer/findings/rule_json.h"
 #include "analyzer/findings/rule_text.h"
@@ -98,14 +99,14 @@ void run(Context &context, const RunOptions &options)
 
 } // namespace
 
-void add_run(CLI::App &app, Context &context)
+void add_run(App &app, Context &context)
 {
-    CLI::App *verb = app.add_subcommand("run", "Records a workload, verifies the recording, "
-                                               "applies rules to it and tests its crash states");
+    App *verb = app.add_subcommand("run", "Records a workload, verifies the recording, "
+                                          "applies rules to it and tests its crash states");
     auto options = std::make_shared<RunOptions>();
     add_record_arguments(*verb, options->record);
     verb->add_option("--times", options->times, "How often to record again to verify; 0: only look")
-        ->check(CLI::Range(0u, 1000u))
+        ->range(0u, 1000u)
         ->capture_default_str();
     add_test_arguments(*verb, options->test);
     verb->footer("Each part is a verb of its own: record, verify, analyze, test. A run that was "

@@ -52,15 +52,15 @@ void run_sql(const SqlOptions &options, const Context &context)
 
 } // namespace
 
-void add_sql(CLI::App &app, Context &context)
+void add_sql(App &app, Context &context)
 {
-    CLI::App *verb = app.add_subcommand("sql", "Answers a query of a trace; it can only read");
+    App *verb = app.add_subcommand("sql", "Answers a query of a trace; it can only read");
     auto options = std::make_shared<SqlOptions>();
     verb->add_option("RUN", options->run, "Run directory, or the trace in one")->required();
     verb->add_option("QUERY", options->query, "One SQL statement; - reads it from standard input");
     verb->add_option("--file", options->file, "Reads the statement from a file instead");
     verb->add_option("--format", options->format, "table (default), csv or json")
-        ->check(CLI::IsMember({"table", "csv", "json"}));
+        ->one_of({"table", "csv", "json"});
     verb->footer("Tables and views: docs/reference/trace-schema.md. Examples: "
                  "docs/how-to/query-a-trace.md.");
     verb->callback([options, &context] { run_sql(*options, context); });

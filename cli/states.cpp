@@ -35,9 +35,9 @@ void run_states(const StatesOptions &options, const Context &context)
 
 } // namespace
 
-void add_states(CLI::App &app, Context &context)
+void add_states(App &app, Context &context)
 {
-    CLI::App *verb = app.add_subcommand(
+    App *verb = app.add_subcommand(
         "states", "Counts, lists, shows or exports what a power failure could leave in PM");
     auto options = std::make_shared<StatesOptions>();
     verb->add_option("RUN", options->run, "Run directory, or the trace in one")->required();

@@ -4,9 +4,11 @@
 #include <cstdio>
 #include <optional>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "cli/states_verb.h"
 #include "replayer/image/image_index.h"
 #include "replayer/image/image_walk.h"
@@ -96,7 +98,7 @@ private:
                               {"identity", image.identity().hex()},
                               {"new", added.is_new},
                               {"relies_on_locked_instruction", !architectural}};
-            fmt::print("{}\n    {}", states_ == 1 ? "" : ",", row.dump());
+            fmt::print("{}\n    {}", states_ == 1 ? "" : ",", json_text(row, BadUtf8::refuse));
             return;
         }
         fmt::print("{}  image {}{}{}\n", id, added.image, added.is_new ? "" : " again",
@@ -217,7 +219,7 @@ void list_states(const trace::TraceReader &reader, const StatesOptions &options,
     if (options.epochs)
         summary["each_epoch"] = listing.epochs();
     if (options.list) // the rest of the document that was begun
-        fmt::print("],\n{}\n", summary.dump(2).substr(2));
+        fmt::print("],\n{}", json_document(summary, BadUtf8::refuse).substr(2));
     else
         print_json(summary);
 }

@@ -2,7 +2,7 @@
 // See terminal_text.h.
 #include "cli/terminal_text.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace fencepost::cli {
 

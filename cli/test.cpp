@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -144,7 +145,7 @@ void run_test_verb(Context &context, const TestOptions &options)
 
 } // namespace
 
-void add_test_arguments(CLI::App &verb, TestArguments &arguments)
+void add_test_arguments(App &verb, TestArguments &arguments)
 {
     add_walk_arguments(verb, arguments.walk);
     verb.get_option("--strategy")
@@ -158,7 +159,7 @@ void add_test_arguments(CLI::App &verb, TestArguments &arguments)
         ->delimiter(',')
         ->allow_extra_args(false);
     verb.add_option("--jobs", arguments.jobs, "Guests at work at once; 0: one for each CPU")
-        ->check(CLI::Range(0u, 256u))
+        ->range(0u, 256u)
         ->capture_default_str();
     verb.add_option("--limit", arguments.limit, "Stops after so many images");
     verb.add_option("--bugs", arguments.bugs,
@@ -172,7 +173,7 @@ void add_test_arguments(CLI::App &verb, TestArguments &arguments)
     verb.add_option("--confirm", arguments.confirm,
                     "Percent of the passes that a freshly restored guest judges too, as it does "
                     "every failure")
-        ->check(CLI::Range(0.0, 100.0))
+        ->range(0.0, 100.0)
         ->check([](const std::string &text) { // NaN, which a range lets pass
             return std::isnan(std::strtod(text.c_str(), nullptr))
                        ? fmt::format("Value {} not in range 0 to 100", text)
@@ -446,9 +447,9 @@ int exit_code_of(const test::TestReport &report)
     return report.all_verdicts.empty() ? kNoPass : 0; // nothing was tested
 }
 
-void add_test(CLI::App &app, Context &context)
+void add_test(App &app, Context &context)
 {
-    CLI::App *verb = app.add_subcommand(
+    App *verb = app.add_subcommand(
         "test", "Tests crash states of a run: a guest recovers from each, oracles judge");
     auto options = std::make_shared<TestOptions>();
     verb->add_option("RUN", options->run, "A run directory, or the trace.db in it")->required();

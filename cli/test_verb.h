@@ -28,7 +28,7 @@ struct TestArguments {
     bool fresh = false;
 };
 
-void add_test_arguments(CLI::App &verb, TestArguments &arguments);
+void add_test_arguments(App &verb, TestArguments &arguments);
 void check_test_arguments(const TestArguments &arguments);
 // Whether what judges suits what the spec records.
 void check_oracles(const run::Spec &spec, const TestArguments &arguments);

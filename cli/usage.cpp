@@ -5,7 +5,8 @@
 #include <charconv>
 #include <regex>
 
-#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
 
 namespace fencepost::cli {
 

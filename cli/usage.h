@@ -5,7 +5,10 @@
 
 #include <string>
 
-#include <CLI/CLI.hpp>
+namespace CLI {
+class App;
+class ParseError;
+} // namespace CLI
 
 namespace fencepost::cli {
 

@@ -2,11 +2,11 @@
 // What every verb of the command line shares: global options, output conventions, one entry each.
 #pragma once
 
-#include <functional>
 #include <string>
 
-#include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
+
+#include "cli/command_line.h"
 
 namespace fencepost::cli {
 
@@ -22,17 +22,17 @@ struct Context {
     int exit_code = 0;
 };
 
-void add_analyze(CLI::App &app, Context &context);
-void add_doctor(CLI::App &app, Context &context);
-void add_image(CLI::App &app, Context &context);
-void add_info(CLI::App &app, Context &context);
-void add_record(CLI::App &app, Context &context);
-void add_repair(CLI::App &app, Context &context);
-void add_run(CLI::App &app, Context &context);
-void add_sql(CLI::App &app, Context &context);
-void add_states(CLI::App &app, Context &context);
-void add_test(CLI::App &app, Context &context);
-void add_verify(CLI::App &app, Context &context);
+void add_analyze(App &app, Context &context);
+void add_doctor(App &app, Context &context);
+void add_image(App &app, Context &context);
+void add_info(App &app, Context &context);
+void add_record(App &app, Context &context);
+void add_repair(App &app, Context &context);
+void add_run(App &app, Context &context);
+void add_sql(App &app, Context &context);
+void add_states(App &app, Context &context);
+void add_test(App &app, Context &context);
+void add_verify(App &app, Context &context);
 
 // One JSON document on stdout.
 void print_json(const nlohmann::json &document);

@@ -2,6 +2,8 @@
 // `fencepost verify`: is a run complete, does it repeat, what do its counters say.
 #include <cstdio>
 
+#include <nlohmann/json.hpp>
+
 #include "base/error.h"
 #include "base/places.h"
 #include "cli/record_verb.h"
@@ -126,14 +128,14 @@ void require_good(const VerifyReport &report)
         fail(ErrorKind::trace, "the recording does not repeat");
 }
 
-void add_verify(CLI::App &app, Context &context)
+void add_verify(App &app, Context &context)
 {
-    CLI::App *verb = app.add_subcommand(
+    App *verb = app.add_subcommand(
         "verify", "Says whether a run is complete, and whether recording it again gives the same");
     auto options = std::make_shared<VerifyOptions>();
     verb->add_option("RUN", options->run, "A run directory, or the trace.db in it")->required();
     verb->add_option("--times", options->times, "How often to record again; 0: only look")
-        ->check(CLI::Range(0u, 1000u))
+        ->range(0u, 1000u)
         ->capture_default_str();
     verb->callback([&context, options] { run_verify(context, *options); });
 }

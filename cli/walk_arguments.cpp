@@ -19,7 +19,7 @@ Value required(const std::optional<Value> &value, const char *what, const std::s
 
 } // namespace
 
-void add_walk_arguments(CLI::App &verb, WalkArguments &arguments)
+void add_walk_arguments(App &verb, WalkArguments &arguments)
 {
     verb.add_option("--model", arguments.model, "Persistence model: adr, eadr or line")
         ->capture_default_str();

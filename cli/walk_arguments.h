@@ -22,7 +22,7 @@ struct WalkArguments {
     std::vector<std::string> incidental = {};
 };
 
-void add_walk_arguments(CLI::App &verb, WalkArguments &arguments);
+void add_walk_arguments(App &verb, WalkArguments &arguments);
 
 // Errors(usage) for what there is not. A window means something only in a trace.
 states::WalkOptions walk_options(const WalkArguments &arguments);

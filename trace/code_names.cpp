@@ -2,7 +2,7 @@
 // See code_names.h.
 #include "trace/code_names.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace fencepost::trace {
 

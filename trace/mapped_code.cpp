@@ -2,7 +2,7 @@
 // See mapped_code.h.
 #include "trace/mapped_code.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace fencepost::trace {
 

@@ -2,7 +2,8 @@
 // See rule_json.h.
 #include "analyzer/findings/rule_json.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
 
 namespace fencepost::findings {
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "analyzer/findings/rule_finding.h"
 

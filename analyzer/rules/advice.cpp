@@ -2,7 +2,7 @@
 // See advice.h.
 #include "analyzer/rules/advice.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "analyzer/rules/code_names.h"
 

@@ -6,7 +6,7 @@
 #include <bit>
 #include <tuple>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/error.h"
 #include "base/interrupt.h"

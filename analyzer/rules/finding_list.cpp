@@ -6,7 +6,7 @@
 #include <map>
 #include <tuple>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "analyzer/rules/code_names.h"
 #include "analyzer/rules/rule.h"

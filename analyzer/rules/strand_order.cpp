@@ -5,7 +5,7 @@
 #include "analyzer/rules/rule_catalog.h"
 #include "analyzer/rules/scope_tracker.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "analyzer/rules/finding_list.h"
 

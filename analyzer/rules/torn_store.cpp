@@ -3,7 +3,7 @@
 #include "analyzer/rules/finding_list.h"
 #include "analyzer/rules/rule_catalog.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace fencepost::rules {
 

@@ -5,7 +5,7 @@
 #include "analyzer/rules/order_ranges.h"
 #include "analyzer/rules/rule_catalog.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace fencepost::rules {
 

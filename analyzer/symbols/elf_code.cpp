@@ -7,7 +7,7 @@
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gelf.h>
 
 namespace fencepost::symbols {

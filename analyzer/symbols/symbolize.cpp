@@ -7,7 +7,7 @@
 #include <optional>
 #include <tuple>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "analyzer/symbols/guest_files.h"
 #include "analyzer/symbols/kallsyms.h"

@@ -7,6 +7,7 @@
 #include "base/digest.h"
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json.h"
 
 namespace fencepost::images {
 
@@ -143,8 +144,7 @@ void write_manifest(const Manifest &manifest, const fs::path &directory)
                                       {"version", input.version},
                                       {"digest", input.digest},
                                       {"path", path_or_null(input.path)}});
-    write_file(directory / kManifestFile,
-               document.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
+    write_file(directory / kManifestFile, json_document(document));
 }
 
 Manifest read_manifest(const fs::path &directory)
@@ -153,10 +153,10 @@ Manifest read_manifest(const fs::path &directory)
     if (!fs::exists(path))
         fail(ErrorKind::guest, "{} is missing", path.string());
     try {
-        const json document = json::parse(read_file(path));
+        const json document = parse_json(read_file(path));
         if (document.at("format_version") != kFormatVersion)
             fail(ErrorKind::guest, "{} has format version {}, this fencepost reads {}",
-                 path.string(), document.at("format_version").dump(), kFormatVersion);
+                 path.string(), json_text(document.at("format_version")), kFormatVersion);
         return manifest_from(document);
     } catch (const json::exception &) {
         fail(ErrorKind::guest, "{} is damaged", path.string());

@@ -10,6 +10,7 @@
 
 #include "base/digest.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "guest-images/image/recipe.h"
 
 namespace fencepost::images {
@@ -42,7 +43,7 @@ Selection read_selection(const fs::path &file)
     if (!fs::exists(file))
         return {};
     try {
-        const json document = json::parse(read_file(file));
+        const json document = parse_json(read_file(file));
         Selection selection{.recipe = document.at("recipe")};
         for (const json &entry : document.at("packages"))
             selection.packages.push_back({.name = entry.at("name"),
@@ -109,7 +110,7 @@ void PackageStore::save_selection(const std::string &key,
     const json document = {{"recipe", kRecipeVersion}, {"packages", list}};
     const fs::path file = directory_ / (key + kSelectionSuffix);
     const Selection before = read_selection(file);
-    write_file(file, document.dump(2) + "\n");
+    write_file(file, json_document(document, BadUtf8::refuse));
     remove_unselected(before.packages);
 }
 

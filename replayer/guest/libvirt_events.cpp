@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json.h"
 
 namespace fencepost::guest {
 
@@ -56,7 +57,7 @@ using SharedEnd = std::shared_ptr<DomainEnd>;
 void on_shutdown(virConnectPtr, virDomainPtr, const char *, long long, unsigned,
                  const char *details, void *opaque)
 {
-    const auto data = nlohmann::json::parse(details ? details : "{}", nullptr, false);
+    const auto data = json_or_discarded(details ? details : "{}");
     if (data.is_object())
         (*static_cast<SharedEnd *>(opaque))->set_reason(data.value("reason", std::string()));
 }

@@ -18,11 +18,13 @@
 #include <libvirt/libvirt-qemu.h>
 #include <libvirt/libvirt.h>
 #include <libvirt/virterror.h>
+#include <nlohmann/json.hpp>
 #include <spdlog/spdlog.h>
 
 #include "base/error.h"
 #include "base/files.h"
 #include "base/interrupt.h"
+#include "base/json.h"
 #include "replayer/guest/libvirt_events.h"
 #include "replayer/guest/scratch.h"
 
@@ -203,12 +205,13 @@ public:
         if (!arguments.empty())
             request["arguments"] = arguments;
         char *text = nullptr;
-        if (virDomainQemuMonitorCommand(domain_, request.dump().c_str(), &text, 0) < 0) {
+        if (virDomainQemuMonitorCommand(domain_, json_text(request, BadUtf8::refuse).c_str(), &text,
+                                        0) < 0) {
             if (command == "quit") // QEMU is gone before libvirt has its answer
                 return json::object();
             fail_libvirt(fmt::format("'{}' through libvirt", command));
         }
-        const json answer = json::parse(text, nullptr, false);
+        const json answer = json_or_discarded(text);
         free(text);
         if (!answer.is_object())
             fail(ErrorKind::guest, "libvirt passed on something that is not QMP");

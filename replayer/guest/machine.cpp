@@ -2,6 +2,8 @@
 // See machine.h.
 #include "replayer/guest/machine.h"
 
+#include <nlohmann/json.hpp>
+
 #include "base/error.h"
 #include "replayer/guest/qemu_machine.h"
 
@@ -23,6 +25,11 @@ MachinePlan without_files(const MachinePlan &plan)
     bare.restore = false;
     bare.extra_arguments.clear();
     return bare;
+}
+
+void Machine::tell(const std::string &command, Deadline deadline)
+{
+    execute(command, nlohmann::json::object(), deadline);
 }
 
 void check_backend_name(const std::string &name)

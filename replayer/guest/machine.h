@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "base/deadline.h"
 #include "base/fd.h"
@@ -63,6 +63,8 @@ public:
     // A QMP command; throws a guest error with QEMU's words if it fails.
     virtual nlohmann::json execute(const std::string &command, const nlohmann::json &arguments,
                                    Deadline deadline) = 0;
+    // A command without arguments whose answer says nothing more.
+    void tell(const std::string &command, Deadline deadline);
     // Readable once QEMU has ended.
     virtual int end_fd() const = 0;
     virtual std::optional<MachineEnd> poll_end() = 0;

@@ -4,6 +4,8 @@
 
 #include <cstdio>
 
+#include <nlohmann/json.hpp>
+
 #include "base/child_process.h"
 #include "base/error.h"
 #include "base/places.h"

@@ -9,10 +9,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <nlohmann/json.hpp>
 #include <spdlog/spdlog.h>
 
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "base/json.h"
 
 namespace fencepost::guest {
 
@@ -34,13 +36,16 @@ QmpSession::QmpSession(Fd socket, int machine_end_fd, Deadline deadline)
     execute("qmp_capabilities", json::object(), deadline);
 }
 
+QmpSession::~QmpSession() = default;
+
 json QmpSession::execute(const std::string &command, const json &arguments, Deadline deadline)
 {
     json request = {{"execute", command}};
     if (!arguments.empty())
         request["arguments"] = arguments;
-    const std::string text = request.dump() + "\n";
-    spdlog::trace("qmp > {}", request.dump());
+    std::string text = json_text(request, BadUtf8::refuse);
+    spdlog::trace("qmp > {}", text);
+    text += '\n';
     for (std::size_t sent = 0; sent < text.size();) {
         const ssize_t got =
             send(socket_.get(), text.data() + sent, text.size() - sent, MSG_NOSIGNAL);
@@ -94,7 +99,7 @@ bool QmpSession::read_more(Deadline deadline, const char *waiting_for)
     std::string line;
     while (next_line(line)) {
         spdlog::trace("qmp < {}", line);
-        json message = json::parse(line, nullptr, false);
+        json message = json_or_discarded(line);
         if (!message.is_object())
             fail(ErrorKind::guest, "QEMU's monitor sent something that is not QMP");
         sort_out(std::move(message));

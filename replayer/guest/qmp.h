@@ -2,10 +2,10 @@
 // A QMP session: commands, answers and events over one socket.
 #pragma once
 
-#include <deque>
+#include <list>
 #include <string>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "base/deadline.h"
 #include "base/fd.h"
@@ -17,6 +17,7 @@ public:
     // Reads the greeting and leaves negotiation mode. `machine_end_fd` becomes readable when the
     // machine has died, which ends every wait.
     QmpSession(Fd socket, int machine_end_fd, Deadline deadline);
+    ~QmpSession();
 
     // Throws a guest error with QEMU's own words if the command fails.
     nlohmann::json execute(const std::string &command, const nlohmann::json &arguments,
@@ -24,7 +25,7 @@ public:
 
     // Takes in what has arrived without waiting; false once the session is over.
     bool drain();
-    const std::deque<nlohmann::json> &events() const { return events_; }
+    const std::list<nlohmann::json> &events() const { return events_; }
 
     int fd() const { return socket_.get(); }
 
@@ -37,8 +38,8 @@ private:
     Fd socket_;
     int machine_end_fd_;
     std::string input_;
-    std::deque<nlohmann::json> events_;
-    std::deque<nlohmann::json> answers_;
+    std::list<nlohmann::json> events_;
+    std::list<nlohmann::json> answers_;
 };
 
 } // namespace fencepost::guest

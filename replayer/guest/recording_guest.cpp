@@ -21,7 +21,6 @@ namespace fs = std::filesystem;
 using agent::Mailbox;
 using agent::MailboxPart;
 using agent::MailboxState;
-using nlohmann::json;
 
 namespace {
 
@@ -113,7 +112,7 @@ agent::BootReport RecordingGuest::wait_for_boot(Deadline deadline)
 RecordingStop RecordingGuest::resume(Deadline deadline, const std::function<void()> &tick)
 {
     const std::size_t stops_before = machine_->stop_count();
-    machine_->execute("cont", json::object(), Deadline::after(kMonitorTime));
+    machine_->tell("cont", Deadline::after(kMonitorTime));
     return wait_for_stop(stops_before, deadline, tick);
 }
 
@@ -186,7 +185,7 @@ bool RecordingGuest::quit(Deadline deadline)
     if (machine_->poll_end())
         return true;
     try {
-        machine_->execute("quit", json::object(), deadline);
+        machine_->tell("quit", deadline);
     } catch (const Error &error) {
         if (error.kind() == ErrorKind::interrupted)
             throw;

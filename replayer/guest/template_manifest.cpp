@@ -2,8 +2,11 @@
 // See template_manifest.h.
 #include "replayer/guest/template_manifest.h"
 
+#include <nlohmann/json.hpp>
+
 #include "base/digest.h"
 #include "base/files.h"
+#include "base/json.h"
 #include "replayer/guest/qemu_command.h"
 
 namespace fencepost::guest {
@@ -82,7 +85,7 @@ void write_manifest(const Template &made)
         manifest["kallsyms_digest"] = file_digest(made.kallsyms_file());
         manifest["modules_digest"] = file_digest(made.modules_file());
     }
-    write_file(made.directory / "manifest.json", manifest.dump(2) + "\n");
+    write_file(made.directory / "manifest.json", json_document(manifest, BadUtf8::refuse));
 }
 
 Template open_template(const fs::path &directory)
@@ -90,7 +93,7 @@ Template open_template(const fs::path &directory)
     Template found;
     found.directory = directory;
     try {
-        const json manifest = json::parse(read_file(directory / "manifest.json"));
+        const json manifest = parse_json(read_file(directory / "manifest.json"));
         if (manifest.at("format") != kTemplateFormat)
             fail(ErrorKind::guest, "the template {} has a format of another fencepost",
                  directory.filename().string());

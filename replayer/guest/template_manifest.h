@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <string>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "replayer/guest/template_store.h"
 
 namespace fencepost::guest {

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <nlohmann/json.hpp>
 #include <spdlog/spdlog.h>
 
 #include "base/digest.h"
@@ -41,7 +42,7 @@ void ignore_shared_memory(Machine &machine, Deadline deadline)
 void freeze(Machine &machine, const fs::path &state_file)
 {
     const Deadline deadline = Deadline::after(kFreezeTime);
-    machine.execute("stop", json::object(), deadline);
+    machine.tell("stop", deadline);
     ignore_shared_memory(machine, deadline);
     machine.execute("migrate", {{"uri", "file:" + state_file.string()}}, deadline);
     for (;;) {
@@ -71,7 +72,7 @@ void load_state(Machine &machine, const fs::path &state_file, Deadline deadline)
 void thaw(Machine &machine, const fs::path &state_file, Deadline deadline)
 {
     load_state(machine, state_file, deadline);
-    machine.execute("cont", json::object(), deadline);
+    machine.tell("cont", deadline);
 }
 
 void make_ram_file(const fs::path &path, std::uint64_t size)
@@ -195,7 +196,7 @@ Template TemplateStore::build(const GuestConfig &config, const std::string &key,
         guest->with_agent([](AgentClient &agent) { agent.ping(Deadline::after(kFreezeTime)); });
     Machine &machine = guest ? guest->machine() : *recording_machine;
     freeze(machine, made.state_file());
-    machine.execute("quit", json::object(), Deadline::after(kFreezeTime));
+    machine.tell("quit", Deadline::after(kFreezeTime));
 
     made.key = key;
     made.config = config;

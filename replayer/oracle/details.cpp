@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json.h"
+
 namespace fencepost::oracle {
 
 Details::Details() = default;
@@ -65,7 +67,7 @@ bool Details::contains(const std::string &key) const
 
 std::string Details::text() const
 {
-    return json().dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    return json_text(json());
 }
 
 void to_json(nlohmann::json &json, const Details &details)

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/files.h"
+#include "base/json.h"
 #include "replayer/oracle/log_watch.h"
 
 namespace fencepost::oracle {
@@ -28,7 +29,7 @@ constexpr std::size_t kSummaryLimit = 300;
 // A program that passes an image without having looked at it says so.
 std::string not_tried_in(const std::string &output)
 {
-    const auto document = nlohmann::json::parse(output, nullptr, false);
+    const auto document = json_or_discarded(output);
     const auto words = document.is_object() ? document.find("not_tried") : document.end();
     return words != document.end() && words->is_string()
                ? words->get<std::string>().substr(0, kSummaryLimit)
@@ -39,7 +40,7 @@ std::string not_tried_in(const std::string &output)
 // not.
 void read_evidence(const CommandResult &result, Evidence &evidence)
 {
-    const auto document = nlohmann::json::parse(result.output, nullptr, false);
+    const auto document = json_or_discarded(result.output);
     const auto field = [&](const char *name) {
         return document.is_object() ? document.value(name, nlohmann::json()) : nlohmann::json();
     };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The oracle `program`: the recovery command of the spec, in the guest, as pmreorder has it: exit
 // status 0 is consistent, every other is not.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include "base/child_process.h"

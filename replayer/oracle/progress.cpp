@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "replayer/oracle/traced_calls.h"
 

@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace fencepost::oracle {
 

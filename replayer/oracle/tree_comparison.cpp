@@ -6,7 +6,7 @@
 #include <cstring>
 #include <map>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/syscall.h>
 
 #include "replayer/oracle/file_bytes.h"

@@ -6,7 +6,7 @@
 #include <cctype>
 #include <set>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 namespace fencepost::oracle {

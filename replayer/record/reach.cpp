@@ -8,7 +8,7 @@
 #include <optional>
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/syscall.h>
 
 #include "guest-images/agent/step_note.h"

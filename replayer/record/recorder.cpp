@@ -237,7 +237,7 @@ void Session::judge(RecordingStop stop, RecordResult &result)
         ended(WorkloadEnd::rebooted, "the guest rebooted");
         return;
     case RecordingStop::time_over:
-        guest_->machine().execute("stop", nlohmann::json::object(), Deadline::after(kRestoreTime));
+        guest_->machine().tell("stop", Deadline::after(kRestoreTime));
         ended(WorkloadEnd::hung, fmt::format("the guest still ran after {} s of the host's time; "
                                              "if the workload only needs longer, raise "
                                              "workload.host_time_limit",

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "trace/compression.h"
 
 namespace fencepost::record {
@@ -63,13 +64,12 @@ void save_results(const run::RunFiles &files, const run::Inputs &inputs, const R
     write(folder, files.output(), ran ? report.steps[inputs.workload_step].run.output : "");
     write(folder, files.errors(), ran ? report.steps[inputs.workload_step].run.errors : "");
     // Last: a run with a summary has everything.
-    write(folder, files.summary(), summary(files, result).dump(2) + "\n");
+    write(folder, files.summary(), json_document(summary(files, result), BadUtf8::refuse));
 }
 
 json load_summary(const run::RunFiles &files)
 {
-    return json::parse(files.folder().read(files.summary().filename(), run::kMostText), nullptr,
-                       false);
+    return json_or_discarded(files.folder().read(files.summary().filename(), run::kMostText));
 }
 
 } // namespace fencepost::record

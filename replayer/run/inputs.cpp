@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "replayer/guest/template_manifest.h"
 
 namespace fencepost::run {
@@ -86,7 +87,7 @@ std::optional<json> inputs_if_any(const RunFiles &files)
     const Folder run = RunFiles{files.directory.empty() ? "." : files.directory}.folder();
     if (run.kind_of(files.inputs().filename()) == Folder::Kind::nothing)
         return std::nullopt;
-    return json::parse(read_from(run, files.inputs(), kMostText));
+    return parse_json(read_from(run, files.inputs(), kMostText));
 }
 
 } // namespace
@@ -138,7 +139,7 @@ void save_inputs(const RunFiles &files, const Inputs &inputs)
           {"order", texts_to_json(inputs.analyze.order)},
           {"suppressions", texts_to_json(inputs.analyze.suppressions)}}}};
     const Folder run = files.folder();
-    write_to(run, files.inputs(), document.dump(2) + "\n");
+    write_to(run, files.inputs(), json_document(document, BadUtf8::refuse));
     write_to(run, files.setup_job(), agent::encode_job(inputs.setup));
     write_to(run, files.workload_job(), agent::encode_job(inputs.workload));
     write_to(run, files.spec(), inputs.spec);
@@ -150,7 +151,7 @@ Inputs load_inputs(const RunFiles &files)
     Inputs inputs;
     try {
         const Folder run = files.folder();
-        const json document = json::parse(read_from(run, files.inputs(), kMostText));
+        const json document = parse_json(read_from(run, files.inputs(), kMostText));
         if (document.at("format") != kInputsFormat)
             fail(ErrorKind::trace, "{} was recorded by another version of fencepost", where);
         inputs.config = guest::config_from_json(document.at("guest"));
@@ -188,12 +189,11 @@ bool record_the_same(const Inputs &a, const Inputs &b)
 
 std::string judgement_text(const RunFiles &files)
 {
-    json document =
-        json::parse(read_from(files.folder(), files.inputs(), kMostText), nullptr, false);
+    json document = json_or_discarded(read_from(files.folder(), files.inputs(), kMostText));
     if (!document.is_object() || !document.contains("test") || !document["test"].is_object())
         fail(ErrorKind::trace, "inputs.json of {} is damaged", files.directory.string());
     document["test"].erase("oracles");
-    return document["test"].dump();
+    return json_text(document["test"], BadUtf8::refuse);
 }
 
 AnalyzeSpec load_analyze(const RunFiles &files)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // See spec_reader.h.
+#define TOML_IMPLEMENTATION
 #include "replayer/run/spec_reader.h"
 
 #include <algorithm>

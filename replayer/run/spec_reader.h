@@ -22,6 +22,8 @@ struct TomlGaveUp {};
 
 } // namespace fencepost::run
 
+// Its functions are compiled in spec_reader.cpp alone.
+#define TOML_HEADER_ONLY 0
 #define TOML_ENABLE_FORMATTERS 0
 #define TOML_ASSERT(condition) ((condition) ? void(0) : ::fencepost::run::toml_gives_up())
 #include <toml++/toml.h>

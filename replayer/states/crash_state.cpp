@@ -7,6 +7,8 @@
 #include <iterator>
 #include <optional>
 
+#include <fmt/format.h>
+
 #include "base/error.h"
 
 namespace fencepost::states {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "replayer/image/state_delta.h"
 #include "replayer/oracle/tree_evidence.h"
 
@@ -15,8 +16,6 @@ namespace fencepost::test {
 using nlohmann::json;
 
 namespace {
-
-constexpr auto kReplace = json::error_handler_t::replace; // a guest's texts may be no UTF-8
 
 // Only what remove_findings() knows: it would leave anything else behind.
 void write(const Folder &finding, const std::string &name, std::string_view text)
@@ -63,8 +62,7 @@ void write_finding(const run::RunFiles &run, const trace::TraceReader &reader,
     write(folder, "image.delta", {reinterpret_cast<const char *>(delta.data()), delta.size()});
     write(folder, "console.log", judgement.kernel_log);
     if (judgement.tree)
-        write(folder, "tree.json",
-              oracle::tree_json(*judgement.tree).dump(2, ' ', false, kReplace) + "\n");
+        write(folder, "tree.json", json_document(oracle::tree_json(*judgement.tree)));
     else
         folder.remove("tree.json");
     json evidence = json::array();
@@ -80,7 +78,7 @@ void write_finding(const run::RunFiles &run, const trace::TraceReader &reader,
         {"absent", stacks.absent}, {"present", stacks.present}, {"last", stacks.last}};
     summary["evidence"] = evidence;
     // Last: a finding with a summary has everything.
-    write(folder, "summary.json", summary.dump(2, ' ', false, kReplace) + "\n");
+    write(folder, "summary.json", json_document(summary));
 }
 
 void update_findings(const run::RunFiles &run, const std::vector<Finding> &known)
@@ -95,14 +93,14 @@ void update_findings(const run::RunFiles &run, const std::vector<Finding> &known
         const std::optional<Folder> one = findings->below(finding.id);
         if (!one || one->kind_of("summary.json") == Folder::Kind::nothing)
             continue;
-        json summary = json::parse(one->read("summary.json", run::kMostText), nullptr, false);
+        json summary = json_or_discarded(one->read("summary.json", run::kMostText));
         if (!summary.is_object())
             continue;
         summary.update(to_json(finding));
         for (const char *store : {"absent", "present"})
             if (summary[store].is_null() && summary["stacks"].is_object())
                 summary["stacks"][store] = json::array();
-        write(*one, "summary.json", summary.dump(2, ' ', false, kReplace) + "\n");
+        write(*one, "summary.json", json_document(summary));
     }
     run::remove_findings(folder, kept);
 }

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "replayer/run/run_directory.h"
 #include "replayer/test/results_schema.h"
 
@@ -32,7 +33,7 @@ std::string about(trace::Database &database, std::string_view name)
 std::vector<trace::SiteId> sites_in(std::string_view text)
 {
     std::vector<trace::SiteId> sites;
-    if (const auto list = nlohmann::json::parse(text, nullptr, false); list.is_array())
+    if (const auto list = json_or_discarded(text); list.is_array())
         for (const nlohmann::json &site : list)
             if (site.is_number_unsigned())
                 sites.push_back(site.get<trace::SiteId>());
@@ -234,7 +235,7 @@ std::optional<Baseline> Results::baseline()
         evidence.oracle = rows.text(1);
         evidence.verdict = oracle::verdict_named(rows.text(2));
         evidence.summary = rows.text(3);
-        evidence.details = oracle::Details(nlohmann::json::parse(rows.text(4), nullptr, false));
+        evidence.details = oracle::Details(json_or_discarded(rows.text(4)));
         kept.objections.push_back({std::string(rows.text(0)), std::move(evidence)});
     }
     return kept;
@@ -333,8 +334,8 @@ void Results::put_probes(const Answer &answer)
 void Results::put_finding(const Finding &finding)
 {
     // Texts are borrowed until the row is written.
-    const std::string absent_sites = nlohmann::json(finding.absent_sites).dump();
-    const std::string present_sites = nlohmann::json(finding.present_sites).dump();
+    const std::string absent_sites = json_text(finding.absent_sites);
+    const std::string present_sites = json_text(finding.present_sites);
     Statement row(database_.get(),
                   "INSERT INTO finding VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, "
                   "?13, ?14, ?15, ?16, ?17, ?18, ?19, 1) ON CONFLICT (id) DO UPDATE SET "
@@ -383,8 +384,8 @@ void Results::put_workload_finding(const Finding &finding)
 
 void Results::add_to_finding(const Finding &finding)
 {
-    const std::string absent_sites = nlohmann::json(finding.absent_sites).dump();
-    const std::string present_sites = nlohmann::json(finding.present_sites).dump();
+    const std::string absent_sites = json_text(finding.absent_sites);
+    const std::string present_sites = json_text(finding.present_sites);
     Statement(database_.get(),
               "UPDATE finding SET images = images + 1, decides = ?2, "
               "absent_site = iif(?3, absent_site, NULL), absent_name = iif(?3, absent_name, NULL), "

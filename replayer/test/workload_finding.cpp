@@ -6,9 +6,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include <nlohmann/json.hpp>
+
 #include "base/digest.h"
 #include "base/error.h"
 #include "base/folder.h"
+#include "base/json.h"
 #include "replayer/oracle/log_watch.h"
 #include "replayer/run/workload_end.h"
 #include "replayer/test/finding_files.h"
@@ -83,9 +86,7 @@ void write_workload_finding(const run::RunFiles &run, const Finding &finding)
     CHECK(run::is_finding_id(finding.id), "a finding's id names a folder");
     const Folder folder = run.folder().made_below("findings").made_below(finding.id);
     folder.write("console.log", log_of(run));
-    folder.write("summary.json",
-                 to_json(finding).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) +
-                     "\n");
+    folder.write("summary.json", json_document(to_json(finding)));
 }
 
 } // namespace fencepost::test

@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "tests/golden/line_tokens.h"
 

@@ -65,7 +65,7 @@ TEST_P(GuestEnds, Panic)
 
 TEST_P(GuestEnds, Hang)
 {
-    guest_->machine().execute("stop", nlohmann::json::object(), soon());
+    guest_->machine().tell("stop", soon());
     EXPECT_EQ(end_of([](AgentClient &agent) {
                   agent.ping(Deadline::after(std::chrono::milliseconds(300)));
               }),

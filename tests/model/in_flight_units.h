@@ -8,7 +8,7 @@
 #include <array>
 #include <map>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "analyzer/model/last_writes.h"
 #include "tests/model/promised_states.h"

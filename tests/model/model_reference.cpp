@@ -9,7 +9,7 @@
 #include <numeric>
 #include <string>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/deadline.h"
 #include "tests/model/in_flight_units.h"

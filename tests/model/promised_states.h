@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "replayer/states/crash_points.h"
 #include "replayer/states/enumeration.h"

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "replayer/oracle/judge_settings.h"
 #include "replayer/oracle/oracle_table.h"

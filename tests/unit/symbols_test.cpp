@@ -3,7 +3,7 @@
 // input does (nothing).
 #include <random>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 #include <zstd.h>
 

@@ -4,7 +4,7 @@
 #include <map>
 
 #include <elf.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 #include <linux/auxvec.h>
 #include <sys/mman.h>

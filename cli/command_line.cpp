@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// See command_line.h.
+#include "cli/command_line.h"
+
+#include <cstdio>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+
+#include "cli/usage.h"
+
+namespace fencepost::cli {
+
+Option *Option::required()
+{
+    inner_->required();
+    return this;
+}
+
+Option *Option::capture_default_str()
+{
+    inner_->capture_default_str();
+    return this;
+}
+
+Option *Option::default_str(const std::string &text)
+{
+    inner_->default_str(text);
+    return this;
+}
+
+Option *Option::type_name(const std::string &name)
+{
+    inner_->type_name(name);
+    return this;
+}
+
+Option *Option::expected(int values)
+{
+    inner_->expected(values);
+    return this;
+}
+
+Option *Option::allow_extra_args(bool allowed)
+{
+    inner_->allow_extra_args(allowed);
+    return this;
+}
+
+Option *Option::delimiter(char character)
+{
+    inner_->delimiter(character);
+    return this;
+}
+
+Option *Option::excludes(const Option *other)
+{
+    inner_->excludes(other->inner_);
+    return this;
+}
+
+Option *Option::one_of(const std::vector<std::string> &values)
+{
+    inner_->check(CLI::IsMember(values));
+    return this;
+}
+
+Option *Option::range(unsigned least, unsigned most)
+{
+    inner_->check(CLI::Range(least, most));
+    return this;
+}
+
+Option *Option::range(double least, double most)
+{
+    inner_->check(CLI::Range(least, most));
+    return this;
+}
+
+Option *Option::check(std::function<std::string(const std::string &)> wrong)
+{
+    inner_->check(std::move(wrong));
+    return this;
+}
+
+Option *Option::each(std::function<void(const std::string &)> see)
+{
+    inner_->each(std::move(see));
+    return this;
+}
+
+App::App(const std::string &description, const std::string &name)
+    : own_(std::make_unique<CLI::App>(description, name)), inner_(own_.get())
+{
+}
+
+App::App(CLI::App *inner) : inner_(inner) {}
+
+App::~App() = default;
+
+App *App::add_subcommand(const std::string &name, const std::string &description)
+{
+    return &verbs_.emplace_back(inner_->add_subcommand(name, description));
+}
+
+void App::require_subcommand()
+{
+    inner_->require_subcommand(1);
+}
+
+Option *App::add_option(const std::string &name, std::string &value, const std::string &description)
+{
+    return keep(inner_->add_option(name, value, description));
+}
+
+Option *App::add_option(const std::string &name, std::vector<std::string> &values,
+                        const std::string &description)
+{
+    return keep(inner_->add_option(name, values, description));
+}
+
+Option *App::add_option(const std::string &name, unsigned &value, const std::string &description)
+{
+    return keep(inner_->add_option(name, value, description));
+}
+
+Option *App::add_option(const std::string &name, std::uint64_t &value,
+                        const std::string &description)
+{
+    return keep(inner_->add_option(name, value, description));
+}
+
+Option *App::add_option(const std::string &name, double &value, const std::string &description)
+{
+    return keep(inner_->add_option(name, value, description));
+}
+
+Option *App::get_option(const std::string &name)
+{
+    return keep(inner_->get_option(name));
+}
+
+void App::add_flag(const std::string &name, bool &value, const std::string &description)
+{
+    inner_->add_flag(name, value, description);
+}
+
+void App::add_flag_callback(const std::string &name, std::function<void()> given,
+                            const std::string &description)
+{
+    inner_->add_flag_callback(name, std::move(given), description);
+}
+
+void App::add_flag_function(const std::string &name, std::function<void(std::int64_t)> given,
+                            const std::string &description)
+{
+    inner_->add_flag_function(name, std::move(given), description);
+}
+
+void App::set_version_flag(const std::string &name, const std::string &version)
+{
+    inner_->set_version_flag(name, version);
+}
+
+void App::footer(std::function<std::string()> text)
+{
+    inner_->footer(std::move(text));
+}
+
+void App::footer(const std::string &text)
+{
+    inner_->footer(text);
+}
+
+void App::fallthrough()
+{
+    inner_->fallthrough();
+}
+
+void App::callback(std::function<void()> work)
+{
+    inner_->callback(std::move(work));
+}
+
+void App::parse_complete_callback(std::function<void()> before_verbs)
+{
+    inner_->parse_complete_callback(std::move(before_verbs));
+}
+
+std::optional<int> App::parse(int argc, const char *const *argv)
+{
+    require_whole_numbers(*inner_);
+    try {
+        inner_->parse(argc, argv);
+    } catch (const CLI::Success &outcome) {
+        return inner_->exit(outcome);
+    } catch (const CLI::ParseError &error) {
+        std::fprintf(stderr, "fencepost: %s\n", usage_sentence(*inner_, error).c_str());
+        return 2;
+    }
+    return std::nullopt;
+}
+
+Option *App::keep(CLI::Option *option)
+{
+    return &options_.emplace_back(option);
+}
+
+} // namespace fencepost::cli
