@@ -5,8 +5,6 @@
 #include <filesystem>
 #include <string>
 
-#include <nlohmann/json_fwd.hpp>
-
 #include "replayer/guest/template_store.h"
 
 namespace fencepost::guest {
@@ -18,10 +16,6 @@ void write_manifest(const Template &made);
 
 // Throws a guest error that says what is wrong with a damaged, foreign or unfinished template.
 Template open_template(const std::filesystem::path &directory);
-
-nlohmann::json config_to_json(const GuestConfig &config);
-// Throws a json::exception for what config_to_json() did not make.
-GuestConfig config_from_json(const nlohmann::json &document);
 
 // Empty: the QEMU, the image and the fencepost of today would make the same.
 std::string why_stale(const Template &known, const images::ImageStore &images);

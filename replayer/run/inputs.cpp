@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "replayer/guest/template_manifest.h"
+#include "replayer/guest/config_json.h"
 
 namespace fencepost::run {
 
