@@ -6,6 +6,7 @@
 
 namespace fencepost::tracer {
 
+// Long because it is a table: one line for each system call that takes a path.
 PathArguments path_arguments(std::uint64_t number)
 {
     switch (number) {

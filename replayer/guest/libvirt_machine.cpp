@@ -258,6 +258,25 @@ private:
     Fd end_;
 };
 
+// What libvirt has no words for.
+std::string qemu_arguments(const MachinePlan &plan)
+{
+    std::string arguments;
+    auto add = [&](const std::vector<std::string> &more) {
+        for (const std::string &argument : more)
+            arguments += fmt::format("    <qemu:arg value='{}'/>\n", escaped(argument));
+    };
+    // Another vendor; of two -cpu the last counts.
+    if (plan.config.accelerator == Accelerator::tcg)
+        add({"-cpu", cpu_model(plan.config)});
+    add(memory_arguments(plan));
+    add(clock_arguments(plan.config));
+    if (plan.restore)
+        add({"-incoming", "defer"});
+    add(plan.extra_arguments);
+    return arguments;
+}
+
 } // namespace
 
 std::string domain_xml(const QemuProgram &qemu, const MachinePlan &plan, const std::string &name,
@@ -268,20 +287,6 @@ std::string domain_xml(const QemuProgram &qemu, const MachinePlan &plan, const s
         return fmt::format("<source mode='connect' path='{}'/>",
                            escaped((sockets / socket).string()));
     };
-    std::string arguments;
-    auto add = [&](const std::vector<std::string> &more) {
-        for (const std::string &argument : more)
-            arguments += fmt::format("    <qemu:arg value='{}'/>\n", escaped(argument));
-    };
-    // libvirt has no words for another vendor; of two -cpu the last counts.
-    if (config.accelerator == Accelerator::tcg)
-        add({"-cpu", cpu_model(config)});
-    add(memory_arguments(plan));
-    add(clock_arguments(config));
-    if (plan.restore)
-        add({"-incoming", "defer"});
-    add(plan.extra_arguments);
-
     std::string serial_ports;
     int port = 0;
     for (const char *socket : {"console", "control_serial", "log_serial"})
@@ -323,7 +328,7 @@ std::string domain_xml(const QemuProgram &qemu, const MachinePlan &plan, const s
         fmt::arg("command_line", escaped(kernel_command_line(config))), fmt::arg("cpu", cpu),
         fmt::arg("emulator", escaped(qemu.path.string())), fmt::arg("serial_ports", serial_ports),
         fmt::arg("control", source("control_virtio")), fmt::arg("log", source("log_virtio")),
-        fmt::arg("arguments", arguments));
+        fmt::arg("arguments", qemu_arguments(plan)));
 }
 
 LibvirtBackend::LibvirtBackend(QemuProgram qemu, const std::string &uri, const fs::path &cache)

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "guest-images/agent/script_marks.h"
+#include "replayer/run/shell_text.h"
 
 namespace fencepost::run {
 
@@ -15,12 +16,9 @@ namespace {
 
 constexpr std::string_view kOperators = ";&|()<>";
 
-class Splitter {
+class Splitter : ShellText {
 public:
-    explicit Splitter(const SourceText &source)
-        : source_(source), text_(source.text), line_(source.first_line)
-    {
-    }
+    explicit Splitter(const SourceText &source) : ShellText(source) {}
 
     std::vector<ScriptCommand> split()
     {
@@ -44,43 +42,6 @@ private:
         bool strip_tabs;
         unsigned line;
     };
-
-    bool more() const { return at_ < text_.size(); }
-    char peek(std::size_t ahead = 0) const
-    {
-        return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0';
-    }
-    char next()
-    {
-        const char c = text_[at_++];
-        line_ += c == '\n';
-        return c;
-    }
-
-    [[noreturn]] void unfinished(const char *what, unsigned line) const
-    {
-        fail(ErrorKind::usage, "{}:{}: {} has no end", source_.name, line, what);
-    }
-
-    void skip_comment()
-    {
-        while (more() && peek() != '\n')
-            next();
-    }
-
-    void skip_space()
-    {
-        while (more()) {
-            if (peek() == '#')
-                skip_comment();
-            else if (std::isspace(static_cast<unsigned char>(peek())))
-                next();
-            else if (peek() == '\\' && peek(1) == '\n')
-                next(), next();
-            else
-                return;
-        }
-    }
 
     void single_quotes()
     {
@@ -245,10 +206,6 @@ private:
     void plain_word(std::vector<Open> &open);
     void case_pattern(std::vector<Open> &open);
 
-    const SourceText &source_;
-    const std::string &text_;
-    std::size_t at_ = 0;
-    unsigned line_;
     bool command_begins_ = true; // the next word may be a reserved one
     bool continues_ = false;     // an operator wants more, even from the next line
     std::vector<HereDocument> here_documents_;

@@ -3,11 +3,11 @@
 #include "replayer/run/spec.h"
 
 #include <algorithm>
-#include <utility>
 
+#include "base/error.h"
 #include "base/files.h"
+#include "replayer/run/spec_document.h"
 #include "replayer/run/spec_promise.h"
-#include "replayer/run/spec_reader.h"
 
 namespace fencepost::run {
 
@@ -35,158 +35,40 @@ const std::vector<std::string> kTestFields = {"oracles",   "promise",           
                                               "time_limit"};
 const std::vector<std::string> kAnalyzeFields = {"transactions", "order", "suppressions"};
 
-constexpr std::uintmax_t kFileLimit = 30ull
-                                      << 20; // what fits into a guest's mailbox with room to spare
-
 class SpecParser {
 public:
-    SpecParser(std::string_view text, std::string name, fs::path directory, FilesFrom files)
-        : name_(std::move(name)), directory_(directory.empty() ? "." : std::move(directory)),
-          files_(files)
+    SpecParser(std::string_view text, const std::string &name, const fs::path &directory,
+               FilesFrom files)
+        : document_(text, name, directory, files, kTables)
     {
         spec_.text = text;
-        check_characters(text);
-        try {
-            document_ = toml::parse(text, name_);
-        } catch (const toml::parse_error &error) {
-            fail(ErrorKind::usage, "{}:{}:{}: {}", name_, error.source().begin.line,
-                 error.source().begin.column, error.description());
-        } catch (const TomlGaveUp &) {
-            fail(ErrorKind::usage,
-                 "{}: this is not TOML; look for a table or field with a strange name", name_);
-        }
     }
 
     Spec parse()
     {
-        const TableReader root(document_, name_, "", kTables);
-        read_guest(root);
-        read_pm(root);
-        read_file_system(root);
-        read_setup(root);
-        read_workload(root);
-        read_copies(root);
-        read_model(root);
-        read_test(root);
-        read_analyze(root);
+        read_guest();
+        read_pm();
+        read_file_system();
+        read_setup();
+        read_workload();
+        read_copies();
+        read_model();
+        read_test();
+        read_analyze();
         return std::move(spec_);
     }
 
 private:
-    // What toml++ 3.3 does not survive: control characters, and other alphabets than ASCII outside
-    // of strings and comments. TOML has neither.
-    void check_characters(std::string_view text) const
-    {
-        unsigned line = 1;
-        unsigned column = 1;
-        bool comment = false;
-        std::string_view string; // the quotes that end the one we are in
-        for (std::size_t at = 0; at < text.size();) {
-            const char c = text[at];
-            const auto code = static_cast<unsigned char>(c);
-            if ((code < 0x20 && c != '\t' && c != '\n' && c != '\r') || code == 0x7f)
-                fail(ErrorKind::usage, "{}:{}:{}: a control character ({:#04x})", name_, line,
-                     column, code);
-            if (code >= 0x80 && !comment && string.empty())
-                fail(ErrorKind::usage, "{}:{}:{}: only strings and comments have such characters",
-                     name_, line, column);
-            std::size_t length = 1;
-            if (c == '\n') {
-                comment = false;
-                if (string.size() == 1)
-                    string = {};
-            } else if (!string.empty()) {
-                if (c == '\\' && string.front() == '"' && at + 1 < text.size() &&
-                    text[at + 1] != '\n')
-                    length = 2;
-                else if (text.substr(at).starts_with(string))
-                    length = std::exchange(string, std::string_view()).size();
-            } else if (c == '#') {
-                comment = true;
-            } else if (!comment && (c == '"' || c == '\'')) {
-                const std::string_view three = text.substr(at, 3);
-                string = three == "\"\"\"" || three == "'''" ? three : three.substr(0, 1);
-                length = string.size();
-            }
-            at += length;
-            column = c == '\n' ? 1 : column + static_cast<unsigned>(length);
-            line += c == '\n';
-        }
-    }
-
-    // The table of that name; nothing if there is none.
-    std::optional<TableReader> table(const TableReader &root, const std::string &name,
-                                     const std::vector<std::string> &fields) const
-    {
-        const toml::node *node = document_.get(name);
-        if (!node)
-            return std::nullopt;
-        if (!node->is_table())
-            root.refuse(name, "{} is a table: write [{}]", name, name);
-        return TableReader(*node->as_table(), name_, name, fields);
-    }
-
-    // [name] once, or [[name]] any number of times.
-    std::vector<TableReader> tables(const TableReader &root, const std::string &name,
-                                    const std::vector<std::string> &fields) const
-    {
-        std::vector<TableReader> result;
-        const toml::node *node = document_.get(name);
-        if (!node)
-            return result;
-        if (node->is_table()) {
-            result.emplace_back(*node->as_table(), name_, name, fields);
-        } else if (node->is_array_of_tables()) {
-            for (const toml::node &element : *node->as_array())
-                result.emplace_back(*element.as_table(), name_, name, fields);
-        } else {
-            root.refuse(name, "{} is a table: write [{}] or [[{}]]", name, name, name);
-        }
-        return result;
-    }
-
-    fs::path host_path(const TableReader &reader, const std::string &field,
-                       const std::string &text) const
-    {
-        if (text.empty())
-            reader.refuse(field, "{} is the name of a file", field);
-        const fs::path path = fs::path(text).is_absolute() ? fs::path(text) : directory_ / text;
-        std::error_code error;
-        const fs::path real = fs::canonical(path, error);
-        if (error)
-            reader.refuse(field, "{}: {}", path.string(), error.message());
-        if (files_ == FilesFrom::anywhere)
-            return real;
-        const fs::path root = fs::canonical(directory_);
-        const auto parted = std::mismatch(root.begin(), root.end(), real.begin(), real.end());
-        if (parted.first != root.end())
-            reader.refuse(field,
-                          "{} is not below the spec's directory; --files-from-anywhere allows it",
-                          text);
-        return real;
-    }
-
-    std::string contents(const TableReader &reader, const std::string &field,
-                         const fs::path &path) const
-    {
-        std::error_code error;
-        if (!fs::is_regular_file(path, error))
-            reader.refuse(field, "{} is not a file", path.string());
-        if (fs::file_size(path, error) > kFileLimit || error)
-            reader.refuse(field, "{} is larger than {} bytes", path.string(), kFileLimit);
-        return read_file(path);
-    }
-
-    std::string guest_path(const TableReader &reader, const std::string &field,
-                           const std::string &text) const
+    static std::string guest_path(const TableReader &reader, const std::string &field,
+                                  const std::string &text)
     {
         if (!text.starts_with('/'))
             reader.refuse(field, "{} is an absolute path in the guest, '{}' is not", field, text);
         return text;
     }
 
-    std::uint64_t size(const TableReader &reader, const std::string &field,
-                       const std::string &text) const
+    static std::uint64_t size(const TableReader &reader, const std::string &field,
+                              const std::string &text)
     {
         try {
             return guest::parse_size(text);
@@ -195,45 +77,42 @@ private:
         }
     }
 
-    void read_guest(const TableReader &root);
-    void read_pm(const TableReader &root);
-    void read_file_system(const TableReader &root);
-    void read_setup(const TableReader &root);
-    void read_workload(const TableReader &root);
+    void read_guest();
+    void read_pm();
+    void read_file_system();
+    void read_setup();
+    void read_workload();
     void read_source(const TableReader &reader);
-    void read_copies(const TableReader &root);
-    void read_model(const TableReader &root);
-    void read_test(const TableReader &root);
-    void read_analyze(const TableReader &root);
+    void read_copies();
+    void read_model();
+    void read_test();
+    void read_analyze();
 
-    std::string name_;
-    fs::path directory_;
-    FilesFrom files_;
-    toml::table document_;
+    SpecDocument document_;
     Spec spec_;
 };
 
-void SpecParser::read_guest(const TableReader &root)
+void SpecParser::read_guest()
 {
-    const auto reader = table(root, "guest", kGuestFields);
+    const auto reader = document_.table("guest", kGuestFields);
     if (!reader)
         return;
     GuestSpec &guest = spec_.guest;
     guest.image = reader->text("image").value_or(guest.image);
     if (const auto text = reader->text("kernel"))
-        guest.kernel = host_path(*reader, "kernel", *text);
+        guest.kernel = document_.host_path(*reader, "kernel", *text);
     if (const auto text = reader->text("modules"))
-        guest.modules = host_path(*reader, "modules", *text);
+        guest.modules = document_.host_path(*reader, "modules", *text);
     for (const std::string &text :
          reader->texts("module_files").value_or(std::vector<std::string>())) {
         const std::size_t colon = std::min(text.find(':'), text.size());
         guest.module_files.push_back(
-            host_path(*reader, "module_files", text.substr(0, colon)).string() +
+            document_.host_path(*reader, "module_files", text.substr(0, colon)).string() +
             text.substr(colon));
     }
     for (const std::string &text :
          reader->texts("initrd_extra").value_or(std::vector<std::string>()))
-        guest.initrd_extra.push_back(host_path(*reader, "initrd_extra", text));
+        guest.initrd_extra.push_back(document_.host_path(*reader, "initrd_extra", text));
     if (guest.has_own_image() && reader->has("image"))
         reader->refuse("image",
                        "a spec has an image, or a kernel, modules and files of its own, not both");
@@ -250,9 +129,9 @@ void SpecParser::read_guest(const TableReader &root)
     }
 }
 
-void SpecParser::read_pm(const TableReader &root)
+void SpecParser::read_pm()
 {
-    for (const TableReader &reader : tables(root, "pm", kPmFields)) {
+    for (const TableReader &reader : document_.tables("pm", kPmFields)) {
         guest::PmConfig device;
         if (const auto text = reader.text("size"))
             device.size = size(reader, "size", *text);
@@ -273,9 +152,9 @@ void SpecParser::read_pm(const TableReader &root)
         spec_.pm.push_back({});
 }
 
-void SpecParser::read_file_system(const TableReader &root)
+void SpecParser::read_file_system()
 {
-    const auto reader = table(root, "file_system", kFileSystemFields);
+    const auto reader = document_.table("file_system", kFileSystemFields);
     if (!reader)
         return;
     FileSystemSpec file_system;
@@ -293,9 +172,9 @@ void SpecParser::read_file_system(const TableReader &root)
     spec_.file_system = file_system;
 }
 
-void SpecParser::read_setup(const TableReader &root)
+void SpecParser::read_setup()
 {
-    const auto reader = table(root, "setup", kSetupFields);
+    const auto reader = document_.table("setup", kSetupFields);
     if (!reader)
         return;
     if (reader->has("script") == reader->has("file"))
@@ -303,7 +182,8 @@ void SpecParser::read_setup(const TableReader &root)
     if (const auto text = reader->text("script"))
         spec_.setup_script = *text;
     if (const auto text = reader->text("file"))
-        spec_.setup_script = contents(*reader, "file", host_path(*reader, "file", *text));
+        spec_.setup_script =
+            document_.contents(*reader, "file", document_.host_path(*reader, "file", *text));
 }
 
 void SpecParser::read_source(const TableReader &reader)
@@ -312,7 +192,7 @@ void SpecParser::read_source(const TableReader &reader)
     if (reader.has("text") == reader.has("file"))
         reader.refuse("file", "a workload of this kind has a text or a file with it");
     if (const auto text = reader.text("text")) {
-        source = {*text, name_, reader.line_of("text")};
+        source = {*text, document_.name(), reader.line_of("text")};
         // A newline straight after the opening quotes is not part of the text.
         const std::string &whole = spec_.text;
         std::size_t start = 0;
@@ -324,19 +204,19 @@ void SpecParser::read_source(const TableReader &reader)
             text->find('\n') != std::string::npos)
             ++source.first_line;
     } else if (const auto file = reader.text("file")) {
-        const fs::path path = host_path(reader, "file", *file);
-        source = {contents(reader, "file", path), *file, 1};
+        const fs::path path = document_.host_path(reader, "file", *file);
+        source = {document_.contents(reader, "file", path), *file, 1};
     }
     if (source.text.find('\0') != std::string::npos)
         reader.refuse(reader.has("file") ? "file" : "text",
                       "a workload is text; this one holds a NUL character");
 }
 
-void SpecParser::read_workload(const TableReader &root)
+void SpecParser::read_workload()
 {
-    const auto reader = table(root, "workload", kWorkloadFields);
+    const auto reader = document_.table("workload", kWorkloadFields);
     if (!reader)
-        root.refuse("workload", "the table [workload] is missing");
+        document_.refuse("workload", "the table [workload] is missing");
     WorkloadSpec &workload = spec_.workload;
     const std::string kind = reader->text("kind").value_or("");
     if (kind == "script")
@@ -377,21 +257,22 @@ void SpecParser::read_workload(const TableReader &root)
         static_cast<std::uint32_t>(reader->number("host_time_limit", 1, 86400).value_or(600));
 }
 
-void SpecParser::read_copies(const TableReader &root)
+void SpecParser::read_copies()
 {
-    for (const TableReader &reader : tables(root, "copy", kCopyFields)) {
+    for (const TableReader &reader : document_.tables("copy", kCopyFields)) {
         const auto from = reader.text("from");
         const auto to = reader.text("to");
         if (!from || !to)
             reader.refuse(from ? "to" : "from",
                           "copy has 'from', a file of the host, and 'to', its place in the guest");
-        spec_.copies.push_back({host_path(reader, "from", *from), guest_path(reader, "to", *to)});
+        spec_.copies.push_back(
+            {document_.host_path(reader, "from", *from), guest_path(reader, "to", *to)});
     }
 }
 
-void SpecParser::read_model(const TableReader &root)
+void SpecParser::read_model()
 {
-    const auto reader = table(root, "model", kModelFields);
+    const auto reader = document_.table("model", kModelFields);
     if (!reader)
         return;
     spec_.test.incidental = reader->texts("incidental").value_or(std::vector<std::string>());
@@ -401,16 +282,16 @@ void SpecParser::read_model(const TableReader &root)
                            function);
 }
 
-void SpecParser::read_test(const TableReader &root)
+void SpecParser::read_test()
 {
-    const auto reader = table(root, "test", kTestFields);
+    const auto reader = document_.table("test", kTestFields);
     if (!reader)
         return;
     TestSpec &test = spec_.test;
     test.oracles = reader->texts("oracles").value_or(std::vector<std::string>());
     for (std::string &oracle : test.oracles)
         if (oracle.find('/') != std::string::npos)
-            oracle = host_path(*reader, "oracles", oracle).string();
+            oracle = document_.host_path(*reader, "oracles", oracle).string();
     test.promise = read_promise(*reader);
     test.recovery = reader->texts("recovery").value_or(std::vector<std::string>());
     if (reader->has("recovery") && (test.recovery.empty() || test.recovery.front().empty()))
@@ -427,16 +308,17 @@ void SpecParser::read_test(const TableReader &root)
         reader->number("time_limit", 1, 86400).value_or(test.time_limit));
 }
 
-void SpecParser::read_analyze(const TableReader &root)
+void SpecParser::read_analyze()
 {
-    const auto reader = table(root, "analyze", kAnalyzeFields);
+    const auto reader = document_.table("analyze", kAnalyzeFields);
     if (!reader)
         return;
     const auto texts_of = [&](const std::string &field) {
         std::vector<SourceText> texts;
         for (const std::string &file : reader->texts(field).value_or(std::vector<std::string>())) {
-            const fs::path path = host_path(*reader, field, file);
-            texts.push_back({contents(*reader, field, path), file, 1, path.parent_path()});
+            const fs::path path = document_.host_path(*reader, field, file);
+            texts.push_back(
+                {document_.contents(*reader, field, path), file, 1, path.parent_path()});
         }
         return texts;
     };
