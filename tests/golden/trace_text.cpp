@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "tests/golden/address_book.h"
 #include "tests/golden/code_book.h"
 #include "tests/golden/line_tokens.h"
 
@@ -69,9 +70,9 @@ public:
     void finish()
     {
         flush();
-        for (const Region &region : regions_or_default()) {
+        for (const Region &region : addresses_.regions()) {
             writer_.put_region(region);
-            writer_.put_initial_image(region, images_[region.id - 1]);
+            writer_.put_initial_image(region, addresses_.initial_image(region));
         }
         code_.write_to(writer_);
         if (state_ == RecordingState::complete || state_ == RecordingState::truncated)
@@ -89,13 +90,13 @@ private:
     bool declaration(const std::string &word, LineTokens &line)
     {
         if (word == "region")
-            declare_region(line);
+            addresses_.declare_region(line);
         else if (word == "let")
-            declare_name(line);
+            addresses_.declare_name(line);
         else if (word == "function")
             declare_function(line);
         else if (word == "initial")
-            set_initial(line);
+            addresses_.set_initial(line);
         else if (word == "final")
             set_final(line);
         else if (word == "meta")
@@ -147,7 +148,7 @@ private:
         }
         std::vector<std::byte> bytes;
         if (event.has_address())
-            event.address = address(line);
+            event.address = addresses_.address(line);
         if (event.is_store() || event.kind == EventKind::load) {
             const std::uint64_t size = line.number("the size");
             if (size < 1 || size > kMaxStoreBytes)
@@ -155,9 +156,9 @@ private:
             event.size = static_cast<std::uint8_t>(size);
         }
         if (event.has_address())
-            check_in_region(event.address, std::max<unsigned>(event.size, 1), line);
+            addresses_.region_of(event.address, std::max<unsigned>(event.size, 1), line);
         if (event.is_store())
-            bytes = value(event.size, line);
+            bytes = bytes_of(event.size, line);
         if (event.is_store() && line.take("atomic"))
             event.flags = kAtomic;
         place(event, line, named ? subkind_name(event.kind, event.subkind) : name_of(event.kind));
@@ -194,7 +195,7 @@ private:
         if (line.take(")"))
             return numbers;
         do
-            numbers.push_back(address(line));
+            numbers.push_back(addresses_.address(line));
         while (line.take(","));
         line.expect(")");
         return numbers;
@@ -210,101 +211,6 @@ private:
         } catch (const std::invalid_argument &error) {
             line.fail_here(error.what());
         }
-    }
-
-    // A number, a name, or name+number.
-    std::uint64_t address(LineTokens &line)
-    {
-        const std::string text = line.word("an address");
-        if (const auto number = parse_number(text))
-            return *number;
-        regions_or_default();
-        const std::size_t plus = text.find('+');
-        const auto known = names_.find(text.substr(0, plus));
-        const auto offset = plus == text.npos ? 0 : parse_number(text.substr(plus + 1));
-        if (known == names_.end() || !offset)
-            line.fail_here(fmt::format("'{}' is no address: a number, a region or a name of 'let',"
-                                       " perhaps with +NUMBER",
-                                       text));
-        return known->second + *offset;
-    }
-
-    // = NUMBER (up to 8 bytes), = "text" (zeros after it), = *BYTE (repeated), or = hex:DIGITS.
-    std::vector<std::byte> value(std::size_t size, LineTokens &line)
-    {
-        std::vector<std::byte> bytes(size);
-        const auto fits = [&](bool holds) {
-            if (!holds)
-                line.fail_here(fmt::format("this does not fit into {} bytes", size));
-        };
-        line.expect("=");
-        if (const auto text = line.take_string()) {
-            fits(text->size() <= size);
-            std::ranges::copy(std::as_bytes(std::span(*text)), bytes.begin());
-        } else if (const auto repeated = line.take_prefixed('*')) {
-            const auto byte = parse_number(*repeated);
-            if (!byte || *byte > 255)
-                line.fail_here("what is repeated is one byte");
-            std::ranges::fill(bytes, static_cast<std::byte>(*byte));
-        } else {
-            const std::string word = line.word("the value");
-            if (word.starts_with("hex:")) {
-                fits(word.size() == 4 + 2 * size);
-                for (std::size_t i = 0; i < size; ++i) {
-                    const auto byte = parse_number("0x" + word.substr(4 + 2 * i, 2));
-                    if (!byte)
-                        line.fail_here("hex: takes two hexadecimal digits a byte");
-                    bytes[i] = static_cast<std::byte>(*byte);
-                }
-                return bytes;
-            }
-            const auto number = parse_number(word);
-            if (!number)
-                line.fail_here("a value is a number, a \"text\", *BYTE or hex:DIGITS");
-            fits(size <= 8 && (size == 8 || *number >> 8 * size == 0));
-            for (std::size_t i = 0; i < size; ++i)
-                bytes[i] = static_cast<std::byte>(*number >> 8 * i);
-        }
-        return bytes;
-    }
-
-    const std::vector<Region> &regions_or_default()
-    {
-        if (regions_.empty())
-            add_region({.id = 1, .name = "pmem0", .base = 4ull << 30, .size = 2 << 20});
-        return regions_;
-    }
-
-    void add_region(Region region)
-    {
-        region.file = region.name;
-        names_[region.name] = region.base;
-        images_.emplace_back(region.size);
-        regions_.push_back(std::move(region));
-    }
-
-    void declare_region(LineTokens &line)
-    {
-        Region region = {.id = static_cast<RegionId>(regions_.size() + 1),
-                         .name = line.word("a name")};
-        region.base = line.number("the base");
-        region.size = line.number("the size");
-        if (region.base % 4096 || region.size % 4096 || region.size < 4096 ||
-            region.size > 64 << 20)
-            line.fail_here("base and size are multiples of 4096, and a region has at most 64M");
-        if (names_.contains(region.name))
-            line.fail_here(fmt::format("the name '{}' is taken", region.name));
-        add_region(std::move(region));
-    }
-
-    void declare_name(LineTokens &line)
-    {
-        const std::string name = line.word("a name");
-        if (names_.contains(name))
-            line.fail_here(fmt::format("the name '{}' is taken", name));
-        line.expect("=");
-        const std::uint64_t at = address(line);
-        names_[name] = at;
     }
 
     void declare_function(LineTokens &line)
@@ -330,29 +236,9 @@ private:
             line.fail_here(fmt::format("function '{}' is known already", name));
     }
 
-    const Region &check_in_region(std::uint64_t at, std::uint64_t size, const LineTokens &line)
-    {
-        for (const Region &region : regions_or_default())
-            if (region.contains(at) && region.contains(at + size - 1))
-                return region;
-        line.fail_here(fmt::format("0x{:x} and {} bytes are not in one region", at, size));
-    }
-
-    void set_initial(LineTokens &line)
-    {
-        const std::uint64_t at = address(line);
-        const std::uint64_t size = line.number("the size");
-        if (size < 1 || size > 1 << 20)
-            line.fail_here("the size is 1 to 1M bytes");
-        const Region &region = check_in_region(at, size, line);
-        const std::vector<std::byte> bytes = value(size, line);
-        std::ranges::copy(bytes, images_[region.id - 1].begin() +
-                                     static_cast<std::ptrdiff_t>(at - region.base));
-    }
-
     void set_final(LineTokens &line)
     {
-        const Region &region = check_in_region(address(line), 1, line);
+        const Region &region = addresses_.region_of(addresses_.address(line), 1, line);
         final_digests_[region.id] = line.quoted("the digest");
     }
 
@@ -409,9 +295,7 @@ private:
     TraceWriter writer_;
     EventBuffer buffer_;
     CodeBook code_;
-    std::vector<Region> regions_;
-    std::vector<std::vector<std::byte>> images_; // by region
-    std::map<std::string, std::uint64_t, std::less<>> names_;
+    AddressBook addresses_;
     std::map<RegionId, std::string> final_digests_;
     std::uint16_t vcpu_ = 0;
     RecordingState state_ = RecordingState::complete;

@@ -131,6 +131,37 @@ void judge(const fs::path &trace, const trace::TraceReader &reference, Tally &ta
     tally.with_events += !says_complete && reader->event_count() > 0;
 }
 
+// Records once more and kills the recorder or its machine on the way.
+void kill_one(const guest::PrivateCache &cache, const fs::path &directory, const fs::path &killed,
+              double seconds, const trace::TraceReader &reference, std::mt19937 &random)
+{
+    const bool kill_machine = random() % 2 == 0;
+    // Anywhere in a recording, and as often in the part of it where events flow.
+    const double part = random() % 1000 / 1000.0;
+    const bool while_events_flow = random() % 2 == 0;
+    ChildProcess recorder(record_command(directory, killed), {});
+    if (while_events_flow)
+        wait_for_events(
+            recorder, killed / "trace.db",
+            static_cast<std::uint64_t>(part * static_cast<double>(reference.event_count())));
+    else
+        recorder.wait(Deadline::after(
+            std::chrono::milliseconds(static_cast<long>(part * 1.05 * seconds * 1000))));
+    const pid_t machine = machine_of(recorder.pid());
+    if (kill_machine && machine != 0)
+        ::kill(machine, SIGKILL);
+    else
+        recorder.kill();
+    if (!recorder.wait(guest::soon()))
+        fail(ErrorKind::internal, "a recorder goes on for ever after its machine was killed");
+    const Deadline deadline = guest::soon();
+    while (!guest::machines_using(cache.path()).empty()) {
+        if (deadline.passed())
+            fail(ErrorKind::internal, "a machine outlives its recorder");
+        wait_or_interrupt(std::chrono::milliseconds(2));
+    }
+}
+
 int run(int times, unsigned seed)
 {
     const guest::PrivateCache cache;
@@ -157,31 +188,7 @@ int run(int times, unsigned seed)
         // Every second time a run is there that was cut short, and has to start clean.
         if (i % 2 == 0 || trace_ended(killed))
             fs::remove_all(killed);
-        const bool kill_machine = random() % 2 == 0;
-        // Anywhere in a recording, and as often in the part of it where events flow.
-        const double part = random() % 1000 / 1000.0;
-        const bool while_events_flow = random() % 2 == 0;
-        ChildProcess recorder(record_command(directory.path(), killed), {});
-        if (while_events_flow)
-            wait_for_events(
-                recorder, killed / "trace.db",
-                static_cast<std::uint64_t>(part * static_cast<double>(reference.event_count())));
-        else
-            recorder.wait(Deadline::after(
-                std::chrono::milliseconds(static_cast<long>(part * 1.05 * seconds * 1000))));
-        const pid_t machine = machine_of(recorder.pid());
-        if (kill_machine && machine != 0)
-            ::kill(machine, SIGKILL);
-        else
-            recorder.kill();
-        if (!recorder.wait(guest::soon()))
-            fail(ErrorKind::internal, "a recorder goes on for ever after its machine was killed");
-        const Deadline deadline = guest::soon();
-        while (!guest::machines_using(cache.path()).empty()) {
-            if (deadline.passed())
-                fail(ErrorKind::internal, "a machine outlives its recorder");
-            wait_or_interrupt(std::chrono::milliseconds(2));
-        }
+        kill_one(cache, directory.path(), killed, seconds, reference, random);
         judge(killed / "trace.db", reference, tally);
     }
     fs::remove_all(killed);

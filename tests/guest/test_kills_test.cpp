@@ -117,6 +117,34 @@ void fill_disk(const fs::path &directory, const fs::path &run)
              result.end.describe(), result.errors, result.output);
 }
 
+// Starts a test and stops it after a while, by SIGINT or by SIGKILL. False: it had ended by then.
+bool stop_one(const fs::path &run, std::chrono::milliseconds delay, bool politely)
+{
+    ChildProcess tester(test_command(run), {});
+    const bool ended = tester.wait(Deadline::after(delay)).has_value();
+    if (!ended && politely) {
+        ::kill(tester.pid(), SIGINT);
+        const auto end = tester.wait(guest::soon());
+        if (!ended_well(end) && (!end || end->code != 130))
+            fail(ErrorKind::internal, "an interrupted test ended with {}",
+                 end ? end->describe() : "nothing");
+    }
+    if (!ended && !politely)
+        ::kill(tester.pid(), SIGKILL);
+    tester.wait(guest::soon());
+    return !ended;
+}
+
+void require_the_same(const Verdicts &last, const Verdicts &undisturbed)
+{
+    if (last.size() != undisturbed.size())
+        fail(ErrorKind::internal, "{} verdicts instead of {}", last.size(), undisturbed.size());
+    for (const auto &[image, verdict] : undisturbed)
+        if (const auto found = last.find(image);
+            found == last.end() || found->second.first != verdict.first)
+            fail(ErrorKind::internal, "another verdict on {} than without kills", image);
+}
+
 int run(int times, unsigned seed)
 {
     const guest::PrivateCache cache;
@@ -144,23 +172,11 @@ int run(int times, unsigned seed)
     Verdicts known;
     int interrupted = 0;
     for (int i = 0; i < times; ++i) {
-        const Stopwatch since_start;
-        ChildProcess tester(test_command(killed), {});
+        const bool politely = i % 3 == 2;
         const auto delay =
             std::chrono::milliseconds(static_cast<int>(seconds * 1000 * (random() % 1000) / 1500));
-        const bool ended = tester.wait(Deadline::after(delay)).has_value();
-        const bool politely = i % 3 == 2;
-        if (!ended && politely) {
-            ::kill(tester.pid(), SIGINT);
-            const auto end = tester.wait(guest::soon());
-            if (!ended_well(end) && (!end || end->code != 130))
-                fail(ErrorKind::internal, "an interrupted test ended with {}",
-                     end ? end->describe() : "nothing");
+        if (stop_one(killed, delay, politely) && politely)
             ++interrupted;
-        }
-        if (!ended && !politely)
-            ::kill(tester.pid(), SIGKILL);
-        tester.wait(guest::soon());
         const Verdicts now = verdicts_in(killed);
         require_no_loss(known, now);
         known = now;
@@ -172,13 +188,7 @@ int run(int times, unsigned seed)
         fail(ErrorKind::internal, "a test could not go on: {}", result.last_words());
     const Verdicts last = verdicts_in(killed);
     require_no_loss(known, last);
-    const Verdicts undisturbed = verdicts_in(whole);
-    if (last.size() != undisturbed.size())
-        fail(ErrorKind::internal, "{} verdicts instead of {}", last.size(), undisturbed.size());
-    for (const auto &[image, verdict] : undisturbed)
-        if (const auto found = last.find(image);
-            found == last.end() || found->second.first != verdict.first)
-            fail(ErrorKind::internal, "another verdict on {} than without kills", image);
+    require_the_same(last, verdicts_in(whole));
     fill_disk(directory.path(), whole);
     for (const std::string &leftover : cache.leftovers())
         fail(ErrorKind::internal, "left behind: {}", leftover);

@@ -125,48 +125,58 @@ def states_by_mode(rows):
     return dict(modes)
 
 
+def plain_row(result, correct_ones):
+    row = {key: result[key] for key in ("target", "bug", "workload", "mode", "mode_name", "class", "severity", "kind", "missed", "error")}
+    states = result["states"] or {}
+    row["states"] = states.get("states", 0)
+    row["tested"] = sum(states.get("verdicts", {}).values())
+    row["infra_errors"] = states.get("verdicts", {}).get("infra_error", 0)
+    row["seconds"] = result["seconds"]
+    row["first_detection"] = states.get("first_detection")
+    row["stop"] = states.get("stop")
+    row["warnings"] = warning_texts(result)
+    row["mismatch"] = ""
+    row["healthy"] = sorted({without_numbers(each) for each in states.get("healthy", [])})
+    if not result["bug"] and not row["error"]:
+        row["mismatch"] = "; ".join("without a crash " + each for each in healthy_difference(result))
+    if result["bug"] and not row["error"] and (result["target"], result["workload"]) not in correct_ones[2]:
+        row["error"] = "its correct variant could not be run: nothing to compare with"
+    return row
+
+
+def add_what_was_found(row, result, correct_ones, classes):
+    """Into the row, and for a planted bug into the counts of its class."""
+    if result["severity"] != "correctness":
+        by_rules, by_states = bugs_in_right_code(result)
+        row["false_bugs"] = len(by_rules) + len(by_states)
+        row["unknown_warnings"] = [each for each in row["warnings"] if each not in result["known_warnings"]]
+    if result["bug"]:
+        by_rules, by_states = judge(result, correct_ones)
+        row["by_rules"] = sorted({each["rule"] for each in by_rules})
+        row["by_states"] = sorted({f"{each['verdict']} ({each['oracle']})" for each in by_states})
+        row["found"] = not row["error"] and bool(
+            by_rules if result["severity"] == "performance" else by_rules or by_states)
+        if row["found"]:
+            row["mismatch"] = mismatch(result, by_states)
+        entry = classes.setdefault((result["severity"], result["class"]), collections.Counter())
+        entry["planted"] += 1
+        entry["found"] += row["found"]
+        entry["by_rules"] += bool(by_rules)
+        entry["by_states"] += bool(by_states)
+    else:
+        waste = findings_of(result, "rules", "performance")  # may be true of what lies below: Linux flushes whole pages
+        row["rule_bugs"] = len(by_rules)
+        row["by_rules"] = sorted({f"{each['rule']} in {each['function']}" for each in by_rules + waste})
+        row["by_states"] = sorted({f"{each['verdict']} ({each['oracle']}): {each['title']}" for each in by_states})
+
+
 def summarize(results, seconds):
     correct_ones = of_correct_variants(results)
     classes = {}
     rows = []
     for result in results:
-        row = {key: result[key] for key in ("target", "bug", "workload", "mode", "mode_name", "class", "severity", "kind", "missed", "error")}
-        states = result["states"] or {}
-        row["states"] = states.get("states", 0)
-        row["tested"] = sum(states.get("verdicts", {}).values())
-        row["infra_errors"] = states.get("verdicts", {}).get("infra_error", 0)
-        row["seconds"] = result["seconds"]
-        row["first_detection"] = states.get("first_detection")
-        row["stop"] = states.get("stop")
-        row["warnings"] = warning_texts(result)
-        row["mismatch"] = ""
-        row["healthy"] = sorted({without_numbers(each) for each in states.get("healthy", [])})
-        if not result["bug"] and not row["error"]:
-            row["mismatch"] = "; ".join("without a crash " + each for each in healthy_difference(result))
-        if result["bug"] and not row["error"] and (result["target"], result["workload"]) not in correct_ones[2]:
-            row["error"] = "its correct variant could not be run: nothing to compare with"
-        if result["severity"] != "correctness":
-            by_rules, by_states = bugs_in_right_code(result)
-            row["false_bugs"] = len(by_rules) + len(by_states)
-            row["unknown_warnings"] = [each for each in row["warnings"] if each not in result["known_warnings"]]
-        if result["bug"]:
-            by_rules, by_states = judge(result, correct_ones)
-            row["by_rules"] = sorted({each["rule"] for each in by_rules})
-            row["by_states"] = sorted({f"{each['verdict']} ({each['oracle']})" for each in by_states})
-            row["found"] = not row["error"] and bool(
-                by_rules if result["severity"] == "performance" else by_rules or by_states)
-            if row["found"]:
-                row["mismatch"] = mismatch(result, by_states)
-            entry = classes.setdefault((result["severity"], result["class"]), collections.Counter())
-            entry["planted"] += 1
-            entry["found"] += row["found"]
-            entry["by_rules"] += bool(by_rules)
-            entry["by_states"] += bool(by_states)
-        else:
-            waste = findings_of(result, "rules", "performance")  # may be true of what lies below: Linux flushes whole pages
-            row["rule_bugs"] = len(by_rules)
-            row["by_rules"] = sorted({f"{each['rule']} in {each['function']}" for each in by_rules + waste})
-            row["by_states"] = sorted({f"{each['verdict']} ({each['oracle']}): {each['title']}" for each in by_states})
+        row = plain_row(result, correct_ones)
+        add_what_was_found(row, result, correct_ones, classes)
         rows.append(row)
     planted = collections.Counter(row["severity"] for row in rows if row["bug"])
     found = collections.Counter(row["severity"] for row in rows if row["bug"] and row["found"])

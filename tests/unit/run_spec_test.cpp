@@ -58,6 +58,7 @@ TEST_F(SpecTest, DefaultsAreThoseOfTheReference)
     EXPECT_TRUE(spec.workload.system_calls) << "of scripts too";
 }
 
+// Long because a spec has that many fields.
 TEST_F(SpecTest, ReadsEveryField)
 {
     const Spec spec = parse(R"(
@@ -129,6 +130,7 @@ incidental = ["none", "my_barrier"]
     EXPECT_EQ(spec.copies.at(0).to, "/bin/prog");
 }
 
+// Long because it is a table: a mistake and what is said about it.
 TEST_F(SpecTest, NamesTheMistakeAndItsPlace)
 {
     const struct {

@@ -180,6 +180,7 @@ TEST_F(Symbolize, DamagedFilesAreHarmless)
 }
 
 // A guest's kernel, two processes (one forked), a program at a bias, and a library mapped by hand.
+// Long because it follows one trace from end to end.
 TEST_F(Symbolize, ATraceFromEndToEnd)
 {
     const fs::path program = compile("program", {"-g", "-O0", "-pie", "-fPIE"});

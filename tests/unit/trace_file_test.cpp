@@ -153,6 +153,7 @@ TEST_F(TraceFile, DigestsDependOnEventsNotOnBlocks)
     EXPECT_NE(recording(65536, SIZE_MAX).effect_digest, first.effect_digest);
 }
 
+// Long because it writes every kind of record once and reads each back.
 TEST_F(TraceFile, GivesBackRecords)
 {
     {

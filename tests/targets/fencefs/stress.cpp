@@ -22,42 +22,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/targets/fencefs/progress_device.h"
+#include "tests/targets/fencefs/tree_model.h"
+
 namespace {
 
 constexpr int kThreads = 2;
-constexpr std::size_t kBlock = 4096;
+constexpr std::size_t kPage = 4096;
 constexpr unsigned kMostNodes = 150;         // of a thread; with files of 110,000 bytes they fit
 constexpr std::size_t kMapBytes = 112 << 10; // of a file, however long it is now
 constexpr std::size_t kMostMaps = 8;         // of a thread
-
-struct Node {
-    enum Kind { file, directory, link } kind = file;
-    std::string contents = {}; // of a file, or a link's target
-    std::map<std::string, std::shared_ptr<Node>> entries = {};
-    unsigned names = 1;
-};
-using NodePointer = std::shared_ptr<Node>;
-
-struct Place {
-    NodePointer directory;
-    std::string path; // of the directory
-    std::string name;
-    NodePointer node; // empty: nothing has the name
-
-    std::string full() const { return path + "/" + name; }
-};
-
-[[noreturn]] void stop(const std::string &why)
-{
-    std::fprintf(stderr, "stress: %s\n", why.c_str());
-    std::_Exit(1);
-}
-
-void require(bool good, const std::string &what)
-{
-    if (!good)
-        stop(what + ": " + std::strerror(errno));
-}
 
 // One thread's operations. `real` = also on the file system.
 class Work {
@@ -173,7 +147,7 @@ private:
             if (std::memcmp(map + offset, contents.data() + offset, sizeof(value)) != 0)
                 stop("a map of " + place.full() + " has other bytes at " + std::to_string(offset));
             *reinterpret_cast<volatile std::uint64_t *>(map + offset) = value;
-            require(!sync || ::msync(map + offset / kBlock * kBlock, kBlock, MS_SYNC) == 0,
+            require(!sync || ::msync(map + offset / kPage * kPage, kPage, MS_SYNC) == 0,
                     "msync " + place.full());
         }
         std::memcpy(contents.data() + offset, &value, sizeof(value));
@@ -345,39 +319,6 @@ private:
     std::string before_ = "";                 // its contents before that
     unsigned nodes_ = 0;
     bool real_ = false;
-};
-
-struct Progress {
-    std::uint64_t begun = 0;
-    std::uint64_t done = 0;
-};
-
-class ProgressDevice {
-public:
-    explicit ProgressDevice(const char *path) : file_(::open(path, O_RDWR | O_DIRECT))
-    {
-        require(file_ >= 0, path);
-    }
-
-    Progress read(int thread)
-    {
-        alignas(kBlock) char block[kBlock];
-        require(::pread(file_, block, kBlock, thread * static_cast<off_t>(kBlock)) == kBlock,
-                "read progress");
-        Progress progress;
-        std::memcpy(&progress, block, sizeof(progress));
-        return progress;
-    }
-    void write(int thread, const Progress &progress)
-    {
-        alignas(kBlock) char block[kBlock] = {};
-        std::memcpy(block, &progress, sizeof(progress));
-        require(::pwrite(file_, block, kBlock, thread * static_cast<off_t>(kBlock)) == kBlock,
-                "write progress");
-    }
-
-private:
-    int file_;
 };
 
 // The model after so many operations.
