@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What an operation that returned, and one in progress, may leave: the promises `strict` and
-// `fsync`, what each lets pass and what not. tests/unit/oracle_promise_test.cpp has `sync` and
-// single fields.
+// What operations may leave under the promise `fsync`: what it lets pass and what not.
+// tests/unit/oracle_promise_test.cpp has `strict`, `sync` and single fields.
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
 
@@ -21,65 +20,6 @@ Promise with(Promise promise, const char *field, const char *value)
 
 const Promise kLags = with(kFsync, "sizes_lag", "true");
 const Promise kStale = with(kLags, "bytes", "any");
-
-TEST(StrictPromise, WhatReturnedIsDurable)
-{
-    Past past;
-    past.then(root({file("a", 12, "A")})).then(root({file("a", 12, "A"), file("b", 13, "B")}));
-    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "A"), file("b", 13, "B")}), kStrict)), "legal");
-    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "A")}), kStrict)), "missing b");
-    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "A"), file("b", 13, "A")}), kStrict)),
-              "bytes b");
-}
-
-TEST(StrictPromise, TheOperationInProgressHappenedOrNot)
-{
-    Past past;
-    past.then(root({file("a", 12, "A")})).then(root({file("b", 12, "A")}));
-    const OperationSpan renaming = {1, 2};
-    EXPECT_EQ(kind(past.judge(root({file("a", 12, "A")}), renaming, kStrict)), "legal");
-    EXPECT_EQ(kind(past.judge(root({file("b", 12, "A")}), renaming, kStrict)), "legal");
-    EXPECT_EQ(kind(past.judge(root({file("a", 12, "A"), file("b", 12, "A")}), renaming, kStrict)),
-              "unexpected a");
-    EXPECT_EQ(kind(past.judge(root(), renaming, kStrict)), "missing b");
-}
-
-TEST(StrictPromise, StoresToAMapAreDurableOnceTheyAreSynced)
-{
-    Past past;
-    past.then(root({file("a", 12, "AA")}))
-        .then(root({file("a", 12, "BA")}))
-        .then(root({file("a", 12, "BC")}));
-    for (const std::size_t store : {2, 3}) {
-        past.history.states[store].store = true;
-        past.history.states[store].inode = 12;
-    }
-    for (const char *legal : {"AA", "BA", "AC", "BC"})
-        EXPECT_EQ(kind(past.at_end(root({file("a", 12, legal)}), kStrict)), "legal") << legal;
-    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "DA")}), kStrict)), "garbage a");
-    past.sync(Durable::file_data, 12);
-    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "BC")}), kStrict)), "legal");
-    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "AC")}), kStrict)), "bytes a");
-    // Before msync has returned it promises nothing.
-    EXPECT_EQ(kind(past.judge(root({file("a", 12, "AC")}), {3, 4}, kStrict)), "legal");
-}
-
-TEST(StrictPromise, ASyncedRangeIsOfTheStoresInIt)
-{
-    Past past;
-    past.then(root({file("a", 12, "AA")})).then(root({file("a", 12, "BB")}));
-    past.history.states[2].store = true;
-    past.history.states[2].inode = 12;
-    past.sync(Durable::file_data, 12);
-    past.history.states[3].range = {0, agent::kTreeBlock};
-    past.history.states[3].store = false;
-    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "BA")}), kStrict)), "legal");
-    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "AB")}), kStrict)), "bytes a");
-    // Bytes that a write synced, in a block that was stored to.
-    past.history.states[3].range = {agent::kTreeBlock, 10};
-    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "AB")}), kStrict)), "legal");
-    EXPECT_EQ(kind(past.at_end(root({file("a", 12, "BA")}), kStrict)), "bytes a");
-}
 
 TEST(FsyncPromise, AnyPrefixWithoutASync)
 {
