@@ -3,12 +3,13 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include "analyzer/symbols/code_names.h"
+#include "analyzer/symbols/pm_names.h"
 #include "base/error.h"
 #include "cli/states_verb.h"
 #include "cli/terminal_text.h"
 #include "replayer/image/image_export.h"
 #include "replayer/image/image_walk.h"
-#include "trace/code_names.h"
 
 namespace fencepost::cli {
 
@@ -100,20 +101,25 @@ private:
                               {"persisted", persisted},
                               {"kind", piece.non_temporal ? "nt_store" : "store"},
                               {"vcpu", piece.vcpu},
-                              {"place", names_.place(line.line * trace::kLineBytes + piece.offset)},
+                              {"place", pm_place(line.line * trace::kLineBytes + piece.offset)},
                               {"size", static_cast<unsigned>(piece.size)},
                               {"number", piece.value},
-                              {"site", names_.site(piece.site)},
+                              {"site", names_.where(piece.site)},
                               {"stack", names_.stack(piece.stack)}});
         });
         return {{"line", line.line},
-                {"place", names_.place(line.line * trace::kLineBytes)},
+                {"place", pm_place(line.line * trace::kLineBytes)},
                 {"pieces", pieces}};
+    }
+
+    std::string pm_place(std::uint64_t address) const
+    {
+        return symbols::pm_name(initial_.regions(), address);
     }
 
     states::CrashState state_;
     image::InitialImage initial_;
-    trace::CodeNames names_;
+    symbols::CodeNames names_;
     image::Hash128 identity_;
     std::uint64_t epoch_ = 0;
     bool architectural_ = false;

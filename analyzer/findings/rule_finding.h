@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "analyzer/symbols/code_place.h"
+
 namespace fencepost::findings {
 
 enum class Severity : std::uint8_t { bug, warning, performance };
@@ -16,23 +18,8 @@ inline constexpr Severity kSeverities[] = {Severity::bug, Severity::warning, Sev
 std::string_view name_of(Severity severity);
 std::optional<Severity> severity_named(std::string_view name);
 
-// A place in code.
-struct CodePlace {
-    std::string function; // its address where it has no name
-    std::uint64_t offset = 0;
-    bool named = false;
-    std::string module;
-    std::string source_file; // empty = unknown
-    std::uint32_t source_line = 0;
-    std::string instruction; // disassembly; empty for callers
-};
-
-// An event, where it was executed, and its callers from the inside out.
-struct EventPlace {
-    std::uint64_t seq = 0;
-    CodePlace code;
-    std::vector<CodePlace> callers;
-};
+using symbols::CodePlace;
+using symbols::EventPlace;
 
 struct RuleFinding {
     std::string id; // stable: of rule and names, not of addresses or events

@@ -29,7 +29,7 @@ json to_json(const EventPlace &place, bool has_event)
     json callers = json::array();
     for (const CodePlace &caller : place.callers)
         callers.push_back(to_json(caller));
-    return {{"seq", has_event ? json(place.seq) : json()},
+    return {{"seq", has_event ? json(place.event.seq) : json()},
             {"site", to_json(place.code)},
             {"stack", callers}};
 }

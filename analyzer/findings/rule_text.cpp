@@ -11,16 +11,6 @@ namespace fencepost::findings {
 
 namespace {
 
-std::string where(const CodePlace &code)
-{
-    std::string text = code.function;
-    if (code.named && code.offset)
-        text += fmt::format("+0x{:x}", code.offset);
-    if (!code.source_file.empty())
-        text += fmt::format(" ({}:{})", code.source_file, code.source_line);
-    return text;
-}
-
 std::string plural(std::uint64_t count, std::string_view one, std::string_view many)
 {
     return fmt::format("{} {}", count, count == 1 ? one : many);
@@ -30,7 +20,7 @@ std::string callers(const EventPlace &place)
 {
     std::string text;
     for (const CodePlace &caller : place.callers)
-        text += (text.empty() ? "" : " < ") + where(caller);
+        text += (text.empty() ? "" : " < ") + text_of(caller);
     return text;
 }
 
@@ -67,13 +57,13 @@ void add_finding(Lines &out, const RuleFinding &finding)
     out.lines.push_back(fmt::format("  {} {}: {}{}", name_of(finding.severity), finding.rule,
                                     finding.message, finding.known ? " (known)" : ""));
     const std::string instruction = finding.place.code.instruction;
-    out.add("at", where(finding.place.code) + (instruction.empty() ? "" : ": " + instruction));
+    out.add("at", text_of(finding.place.code) + (instruction.empty() ? "" : ": " + instruction));
     out.add("called", callers(finding.place));
     out.add("seen", occurrences(finding));
     out.add("lines", line_list(finding));
     if (finding.other) {
-        out.add("and", fmt::format("{}: event {}, {}", finding.other_role, finding.other->seq,
-                                   where(finding.other->code)));
+        out.add("and", fmt::format("{}: event {}, {}", finding.other_role, finding.other->event.seq,
+                                   text_of(finding.other->code)));
         out.add("called", callers(*finding.other));
     }
     out.add("fix", finding.fix);

@@ -4,8 +4,6 @@
 
 #include <fmt/core.h>
 
-#include "analyzer/rules/code_names.h"
-
 namespace fencepost::rules {
 
 Durability durability_of(const RuleContext &context, const WrittenLine &line, unsigned unit)

@@ -29,9 +29,11 @@ std::uint32_t marker_bit(MarkerKind kind)
 Engine::Engine(const trace::TraceReader &reader, Settings settings,
                std::vector<TransactionTable> tables, OrderFile order)
     : reader_(reader), settings_(std::move(settings)), tables_(std::move(tables)), code_(reader),
-      lines_(reader.regions(), settings_.model, settings_.fences), order_(std::move(order), reader),
-      scopes_(code_, tables_, [this](Scope &scope) { scope_ended(scope); }),
-      findings_(code_), context_{settings_, code_, lines_, order_, scopes_, findings_}
+      paths_(code_), lines_(reader.regions(), settings_.model, settings_.fences),
+      order_(std::move(order), reader),
+      scopes_(code_, paths_, tables_, [this](Scope &scope) { scope_ended(scope); }),
+      findings_(code_, paths_), context_{settings_, code_,   paths_,   lines_,
+                                         order_,    scopes_, findings_}
 {
     for (std::unique_ptr<Rule> &rule : make_rules(context_)) {
         const bool named =

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "analyzer/findings/rule_finding.h"
-#include "analyzer/rules/code_names.h"
+#include "analyzer/rules/call_paths.h"
 #include "analyzer/rules/finding_list.h"
 #include "analyzer/rules/order_ranges.h"
 #include "analyzer/rules/rule.h"
@@ -51,7 +51,8 @@ private:
     const trace::TraceReader &reader_;
     Settings settings_;
     std::vector<TransactionTable> tables_;
-    CodeNames code_;
+    symbols::CodeNames code_;
+    CallPaths paths_;
     LineTable lines_;
     OrderRanges order_;
     ScopeTracker scopes_;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // epoch-durability: an epoch or transaction ends with stores of it in flight.
 #include "analyzer/rules/advice.h"
-#include "analyzer/rules/code_names.h"
 #include "analyzer/rules/rule_catalog.h"
 #include "analyzer/rules/transaction_table.h"
 

@@ -8,7 +8,6 @@
 
 #include <fmt/core.h>
 
-#include "analyzer/rules/code_names.h"
 #include "analyzer/rules/rule.h"
 #include "base/digest.h"
 
@@ -57,7 +56,7 @@ Draft *FindingList::hit(const RuleInfo &rule, findings::Severity severity, const
                         std::uint64_t line)
 {
     const auto [known, added] =
-        index_.emplace(Key{&rule, at.site, code_.without_recursion(at.stack)},
+        index_.emplace(Key{&rule, at.site, paths_.without_recursion(at.stack)},
                        static_cast<std::uint32_t>(drafts_.size()));
     if (added)
         drafts_.push_back({.rule = &rule,
@@ -86,7 +85,7 @@ void FindingList::drop_if(const RuleInfo &rule, const std::function<bool(const D
     index_.clear();
     for (std::size_t i = 0; i < drafts_.size(); ++i)
         index_.emplace(
-            Key{drafts_[i].rule, drafts_[i].at.site, code_.without_recursion(drafts_[i].at.stack)},
+            Key{drafts_[i].rule, drafts_[i].at.site, paths_.without_recursion(drafts_[i].at.stack)},
             static_cast<std::uint32_t>(i));
 }
 

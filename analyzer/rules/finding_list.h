@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "analyzer/findings/rule_finding.h"
+#include "analyzer/rules/call_paths.h"
 #include "analyzer/rules/line_table.h"
 
 namespace fencepost::rules {
 
-class CodeNames;
 struct RuleInfo;
 
 struct Draft {
@@ -38,7 +38,9 @@ struct Draft {
 
 class FindingList {
 public:
-    explicit FindingList(const CodeNames &code) : code_(code) {}
+    FindingList(const symbols::CodeNames &code, const CallPaths &paths) : code_(code), paths_(paths)
+    {
+    }
 
     static constexpr std::uint64_t kNoLine = UINT64_MAX;
 
@@ -68,7 +70,8 @@ private:
         }
     };
 
-    const CodeNames &code_;
+    const symbols::CodeNames &code_;
+    const CallPaths &paths_;
     std::vector<Draft> drafts_;
     std::unordered_map<Key, std::uint32_t, KeyHash> index_;
 };

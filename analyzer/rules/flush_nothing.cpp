@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // flush-nothing: a flush of a line that was never written, or of memory that is not PM.
-#include "analyzer/rules/code_names.h"
+#include "analyzer/rules/call_paths.h"
 #include "analyzer/rules/finding_list.h"
 #include "analyzer/rules/rule_catalog.h"
 
@@ -42,7 +42,7 @@ public:
         for (const trace::SiteRow &row : context_.code.sites()) {
             const std::uint64_t times = row.counts.volatile_flushes;
             const bool of_pm_code = row.site.privilege == trace::Privilege::user ||
-                                    context_.code.works_on_pm(row.site.id, 0);
+                                    context_.paths.works_on_pm(row.site.id, 0);
             if (times == 0 || !of_pm_code)
                 continue;
             // A stack of its own, so that it does not merge with flushes of PM by the same site.

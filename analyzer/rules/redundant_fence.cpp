@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // redundant-fence: a fence with nothing to wait for.
-#include "analyzer/rules/code_names.h"
+#include "analyzer/rules/call_paths.h"
 #include "analyzer/rules/finding_list.h"
 #include "analyzer/rules/rule_catalog.h"
 
@@ -51,7 +51,7 @@ public:
     {
         context_.findings.drop_if(kInfo, [&](const Draft &draft) {
             const bool useful_elsewhere = draft.at.site < useful_.size() && useful_[draft.at.site];
-            return !useful_elsewhere && !context_.code.works_on_pm(draft.at.site, draft.at.stack);
+            return !useful_elsewhere && !context_.paths.works_on_pm(draft.at.site, draft.at.stack);
         });
     }
 

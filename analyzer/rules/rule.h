@@ -12,10 +12,11 @@
 #include "analyzer/rules/line_table.h"
 #include "analyzer/rules/scope.h"
 #include "analyzer/rules/settings.h"
+#include "analyzer/symbols/code_names.h"
 
 namespace fencepost::rules {
 
-class CodeNames;
+class CallPaths;
 class FindingList;
 class ScopeTracker;
 class OrderRanges;
@@ -78,7 +79,8 @@ struct InFlightSeen {
 // What rules share.
 struct RuleContext {
     const Settings &settings;
-    const CodeNames &code;
+    const symbols::CodeNames &code;
+    const CallPaths &paths;
     LineTable &lines;
     OrderRanges &order;
     const ScopeTracker &scopes;

@@ -27,9 +27,9 @@ bool any_matches(const std::vector<std::string> &globs, const std::string &text)
 
 } // namespace
 
-ScopeTracker::ScopeTracker(const CodeNames &code, const std::vector<TransactionTable> &tables,
-                           Ended ended)
-    : code_(code), ended_(std::move(ended))
+ScopeTracker::ScopeTracker(const symbols::CodeNames &code, const CallPaths &paths,
+                           const std::vector<TransactionTable> &tables, Ended ended)
+    : code_(code), paths_(paths), ended_(std::move(ended))
 {
     for (const TransactionTable &table : tables)
         add_table(table);

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/rules/code_names.h"
+#include "analyzer/rules/call_paths.h"
 #include "analyzer/rules/scope.h"
 #include "analyzer/rules/transaction_table.h"
 #include "trace/reader.h"
@@ -21,7 +21,8 @@ public:
     using Ended = std::function<void(Scope &)>;
 
     // `ended` is called before the event that shows that a scope is over.
-    ScopeTracker(const CodeNames &code, const std::vector<TransactionTable> &tables, Ended ended);
+    ScopeTracker(const symbols::CodeNames &code, const CallPaths &paths,
+                 const std::vector<TransactionTable> &tables, Ended ended);
 
     // Whether event() and fence() have to be called for the next event.
     bool watching() const { return !tables_.empty() || !marked_.empty(); }
@@ -86,7 +87,7 @@ private:
     // Threads are told apart by their outermost function and by the vCPU they run on.
     std::uint64_t thread_of(const trace::Event &event) const
     {
-        return std::uint64_t{code_.root(event.site, event.stack)} << 16 | event.vcpu;
+        return std::uint64_t{paths_.root(event.site, event.stack)} << 16 | event.vcpu;
     }
     void add_table(const TransactionTable &table);
     void follow(Table &table, std::uint64_t seq, const trace::Event &event,
@@ -99,7 +100,8 @@ private:
     void strand_marker(const trace::MarkerRow &row, const trace::Event &event);
     void state(const std::string &what, std::uint64_t seq);
 
-    const CodeNames &code_;
+    const symbols::CodeNames &code_;
+    const CallPaths &paths_;
     Ended ended_;
     std::vector<Table> tables_; // those with a function in this trace
     bool needs_values_ = false;

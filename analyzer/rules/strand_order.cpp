@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // strand-order: two strands write A and B, and nothing that strands promise puts A first.
-#include "analyzer/rules/code_names.h"
 #include "analyzer/rules/order_ranges.h"
 #include "analyzer/rules/rule_catalog.h"
 #include "analyzer/rules/scope_tracker.h"

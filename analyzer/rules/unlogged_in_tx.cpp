@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // unlogged-in-tx: a transaction changes what it did not add to its log.
-#include "analyzer/rules/code_names.h"
 #include "analyzer/rules/finding_list.h"
 #include "analyzer/rules/rule_catalog.h"
 #include "analyzer/rules/transaction_table.h"

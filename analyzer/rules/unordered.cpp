@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // unordered: the user says that A persists before B, and B is written while A is in flight.
 #include "analyzer/rules/advice.h"
-#include "analyzer/rules/code_names.h"
 #include "analyzer/rules/order_ranges.h"
 #include "analyzer/rules/rule_catalog.h"
 

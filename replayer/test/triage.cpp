@@ -139,7 +139,7 @@ std::string Triage::file_finding(const Case &filed)
     FindingStacks stacks;
     const auto describe = [&](const trace::EventRef &store, std::vector<std::string> &stack) {
         stack = names_.stack(store.stack);
-        return FindingStore{store.site, names_.site(store.site),
+        return FindingStore{store.site, names_.where(store.site),
                             operation_at(desk_.reader, store.seq)};
     };
     if (finding.absent)

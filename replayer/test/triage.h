@@ -10,11 +10,11 @@
 #include <set>
 #include <string>
 
+#include "analyzer/symbols/code_names.h"
 #include "replayer/run/run_directory.h"
 #include "replayer/test/grouping.h"
 #include "replayer/test/pool/worker_pool.h"
 #include "replayer/test/results.h"
-#include "trace/code_names.h"
 #include "trace/incidental_fences.h"
 #include "trace/reader.h"
 
@@ -75,7 +75,7 @@ private:
     WorkerPool &pool_;
     const HangWatch &hangs_;
     const Deadline deadline_;
-    trace::CodeNames names_;
+    symbols::CodeNames names_;
     Grouping grouping_;
     std::map<std::string, Alike> alike_;              // by evidence
     std::map<std::uint64_t, std::string> asked_keys_; // by image: whose alike_ has it as asked

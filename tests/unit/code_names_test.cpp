@@ -2,12 +2,15 @@
 // Names for code that has no symbols.
 #include <gtest/gtest.h>
 
+#include "analyzer/symbols/code_names.h"
+#include "analyzer/symbols/pm_names.h"
 #include "base/files.h"
-#include "trace/code_names.h"
 #include "trace/writer.h"
 
-namespace fencepost::trace {
+namespace fencepost::symbols {
 namespace {
+
+using namespace trace;
 
 TEST(CodeNames, CodeWithoutSymbolsIsNamedByItsPlaceInTheFile)
 {
@@ -49,15 +52,41 @@ TEST(CodeNames, CodeWithoutSymbolsIsNamedByItsPlaceInTheFile)
         writer.finish(RecordingState::complete, "");
     }
     const TraceReader reader(path);
-    CodeNames names(reader);
-    EXPECT_EQ(names.site(1), "libledger.so+0x8240");
-    EXPECT_EQ(names.site(2), "0x7f0000011240") << "not in the mapping";
-    EXPECT_EQ(names.site(3), "0x7f0000001240") << "another process";
-    EXPECT_EQ(names.site(4), "0x7f0000001240") << "of no file";
-    EXPECT_EQ(names.site(5), "unknown code");
+    const CodeNames names(reader);
+    EXPECT_EQ(names.where(1), "libledger.so+0x8240");
+    EXPECT_EQ(names.where(2), "0x7f0000011240") << "not in the mapping";
+    EXPECT_EQ(names.where(3), "0x7f0000001240") << "another process";
+    EXPECT_EQ(names.where(4), "0x7f0000001240") << "of no file";
+    EXPECT_EQ(names.where(5), "unknown code");
     EXPECT_EQ(names.stack(2), (std::vector<std::string>{"libledger.so+0x8250", "0x400100"}));
     EXPECT_TRUE(names.stack(0).empty());
+    EXPECT_TRUE(names.stack(9).empty());
+    const EventPlace place = names.place({.seq = 7, .site = 1, .stack = 2});
+    EXPECT_EQ(place.event.seq, 7u);
+    EXPECT_EQ(text_of(place.code), names.where(1));
+    ASSERT_EQ(place.callers.size(), 2u);
+    EXPECT_EQ(place.callers[0].function, "libledger.so+0x8250");
+    EXPECT_FALSE(place.callers[0].named);
+    EXPECT_EQ(names.dangling(), 0u);
+    EXPECT_EQ(pm_name(reader.regions(), (1 << 20) + 0x40), "pmem0+0x40");
+    EXPECT_EQ(pm_name(reader.regions(), 0x40), "0x40");
+}
+
+TEST(CodeNames, RowsWithIdsThatCannotBeAreCounted)
+{
+    const TemporaryDirectory directory{testing::TempDir(), "code_names"};
+    const auto path = directory.path() / "trace.db";
+    {
+        TraceWriter writer = TraceWriter::create(path);
+        writer.put_site({.id = 1, .pc = 0x1000, .module = "kernel"});
+        writer.finish(RecordingState::complete, "");
+    }
+    Database(path, SQLITE_OPEN_READWRITE).execute("UPDATE site SET id = 9");
+    const TraceReader reader(path);
+    const CodeNames names(reader);
+    EXPECT_EQ(names.dangling(), 1u);
+    EXPECT_EQ(names.where(9), "unknown code");
 }
 
 } // namespace
-} // namespace fencepost::trace
+} // namespace fencepost::symbols

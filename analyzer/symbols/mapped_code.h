@@ -10,12 +10,12 @@
 
 #include "trace/reader.h"
 
-namespace fencepost::trace {
+namespace fencepost::symbols {
 
 class MappedCode {
 public:
     // What processes mapped, as the trace's markers tell it.
-    explicit MappedCode(const TraceReader &reader);
+    explicit MappedCode(const trace::TraceReader &reader);
 
     // "libc.so.6+0x1240"; the address where no mapping has it. `module`: the path of the file.
     std::string place(std::uint64_t address_space, std::uint64_t pc, std::string_view module) const;
@@ -30,4 +30,4 @@ private:
     std::vector<Mapping> mappings_;
 };
 
-} // namespace fencepost::trace
+} // namespace fencepost::symbols

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // See mapped_code.h.
-#include "trace/mapped_code.h"
+#include "analyzer/symbols/mapped_code.h"
 
 #include <fmt/core.h>
 
-namespace fencepost::trace {
+namespace fencepost::symbols {
 
-MappedCode::MappedCode(const TraceReader &reader)
+MappedCode::MappedCode(const trace::TraceReader &reader)
 {
-    reader.for_each_marker([&](const MarkerRow &row) {
-        const Marker &marker = row.marker;
-        if (row.kind == MarkerKind::note && marker.text.starts_with(kMapNote) &&
+    reader.for_each_marker([&](const trace::MarkerRow &row) {
+        const trace::Marker &marker = row.marker;
+        if (row.kind == trace::MarkerKind::note && marker.text.starts_with(trace::kMapNote) &&
             marker.arguments.size() >= 3)
             mappings_.push_back(
                 {marker.process, marker.arguments[0], marker.arguments[1], marker.arguments[2]});
@@ -28,4 +28,4 @@ std::string MappedCode::place(std::uint64_t address_space, std::uint64_t pc,
     return fmt::format("{:#x}", pc);
 }
 
-} // namespace fencepost::trace
+} // namespace fencepost::symbols
