@@ -8,16 +8,14 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include "analyzer/findings/rule_json.h"
-#include "analyzer/findings/rule_text.h"
-#include "analyzer/rules/baseline.h"
+#include "analyzer/findings/baseline.h"
+#include "analyzer/report/formats.h"
 #include "analyzer/rules/engine.h"
 #include "analyzer/rules/suppressions.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/json.h"
 #include "cli/analyze_verb.h"
-#include "cli/terminal_text.h"
 #include "cli/verb.h"
 #include "replayer/run/inputs.h"
 #include "replayer/run/run_directory.h"
@@ -121,19 +119,6 @@ void list_rules(const Context &context)
         print_json(list);
 }
 
-void write_sarif(const std::string &file, Overwrite overwrite, const findings::RuleReport &report)
-{
-    std::vector<findings::RuleDescription> descriptions;
-    for (const rules::RuleInfo *rule : rules::all_rules())
-        descriptions.push_back({std::string(rule->name), std::string(rule->sentence),
-                                std::string(rule->certainty), rule->severity});
-    const nlohmann::json document = to_sarif(report, descriptions);
-    if (file == "-")
-        print_json(document);
-    else
-        write_output(file, json_document(document), overwrite);
-}
-
 // Transactions, order rules and suppressions: those of the run's spec, and more by options.
 struct RuleFiles {
     std::vector<rules::TransactionTable> transactions = rules::built_in_transaction_tables();
@@ -183,7 +168,7 @@ RuleFiles rule_files_of(const run::AnalyzeSpec &spec)
     return files;
 }
 
-findings::RuleReport apply_rules(const std::filesystem::path &trace, const AnalyzeOptions &options)
+findings::Report apply_rules(const std::filesystem::path &trace, const AnalyzeOptions &options)
 {
     const rules::Settings settings = settings_of(options);
     RuleFiles files = rule_files_of(run::load_analyze({trace.parent_path()}));
@@ -195,7 +180,7 @@ findings::RuleReport apply_rules(const std::filesystem::path &trace, const Analy
         files.add_suppressions(rules::read_lines(file));
     rules::OrderFile order = parse_order_file(files.order); // mistakes in it come first
     const trace::TraceReader reader(trace);
-    findings::RuleReport report =
+    findings::Report report =
         rules::Engine(reader, settings, std::move(files.transactions), std::move(order)).run();
     if (!options.show_known_code)
         rules::apply_known_code(report);
@@ -218,19 +203,16 @@ void run_analyze(const AnalyzeOptions &options, Context &context)
     for (const std::string &file : {options.sarif, options.write_baseline})
         if (!file.empty() && file != "-") // before a long trace is read
             check_output(file, overwrite);
-    findings::RuleReport report = apply_rules(run::trace_of(options.run), options);
+    findings::Report report = apply_rules(run::trace_of(options.run), options);
     if (!options.baseline.empty())
-        rules::apply_baseline(options.baseline, report);
+        findings::apply_baseline(options.baseline, report);
     if (!options.write_baseline.empty())
-        rules::write_baseline(options.write_baseline, report, overwrite);
-    if (!options.sarif.empty())
-        write_sarif(options.sarif, overwrite, report);
-    if (context.settings.json)
-        print_json(to_json(report));
-    else if (options.sarif != "-")
-        for (const std::string &line : text_lines(report))
-            std::printf("%s\n", terminal_text(line).c_str());
-    for (const findings::RuleFinding &finding : report.findings)
+        findings::write_baseline(options.write_baseline, report, overwrite);
+    if (!options.sarif.empty() && options.sarif != "-")
+        write_output(options.sarif, report::render("sarif", report), overwrite);
+    const char *format = options.sarif == "-" ? "sarif" : context.settings.json ? "json" : "text";
+    std::fputs(report::render(format, report).c_str(), stdout);
+    for (const findings::Finding &finding : report.findings)
         if (!finding.known &&
             std::find(fatal.begin(), fatal.end(), finding.severity) != fatal.end())
             context.exit_code = 1;
@@ -243,7 +225,7 @@ void check_rule_files(const run::AnalyzeSpec &spec)
     rules::parse_order_file(rule_files_of(spec).order);
 }
 
-findings::RuleReport analyze_run(const run::RunFiles &files)
+findings::Report analyze_run(const run::RunFiles &files)
 {
     return apply_rules(files.trace(), {});
 }

@@ -2,7 +2,7 @@
 // `fencepost analyze` for other verbs.
 #pragma once
 
-#include "analyzer/findings/rule_finding.h"
+#include "analyzer/findings/report.h"
 #include "replayer/run/run_directory.h"
 #include "replayer/run/spec.h"
 
@@ -11,6 +11,6 @@ namespace fencepost::cli {
 // Mistakes in the files for rules that a spec names.
 void check_rule_files(const run::AnalyzeSpec &spec);
 // As `fencepost analyze RUN` without options.
-findings::RuleReport analyze_run(const run::RunFiles &files);
+findings::Report analyze_run(const run::RunFiles &files);
 
 } // namespace fencepost::cli

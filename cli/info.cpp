@@ -8,7 +8,7 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/terminal_text.h"
+#include "base/terminal_text.h"
 #include "replayer/run/interrupted.h"
 #include "replayer/run/run_directory.h"
 #include "trace/schema.h"

@@ -5,7 +5,7 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/terminal_text.h"
+#include "base/terminal_text.h"
 #include "replayer/record/reach.h"
 
 namespace fencepost::cli {

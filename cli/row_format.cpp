@@ -12,7 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
-#include "cli/terminal_text.h"
+#include "base/terminal_text.h"
 
 namespace fencepost::cli {
 

@@ -7,8 +7,8 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include "analyzer/findings/rule_json.h"
-#include "analyzer/findings/rule_text.h"
+#include "analyzer/report/json.h"
+#include "analyzer/report/text.h"
 #include "cli/analyze_verb.h"
 #include "cli/reach_warnings.h"
 #include "cli/record_verb.h"
@@ -40,10 +40,10 @@ bool workload_finished(const json &recording)
            recording.value("end", "") == to_string(run::WorkloadEnd::finished);
 }
 
-bool has_bug(const findings::RuleReport &report)
+bool has_bug(const findings::Report &report)
 {
     return std::any_of(report.findings.begin(), report.findings.end(),
-                       [](const findings::RuleFinding &finding) {
+                       [](const findings::Finding &finding) {
                            return !finding.known && finding.severity == findings::Severity::bug;
                        });
 }
@@ -77,10 +77,10 @@ void run(Context &context, const RunOptions &options)
         print_verification(verified);
     require_good(verified);
     title(context, "analyze");
-    const findings::RuleReport rules = analyze_run(files);
-    document["analyze"] = to_json(rules);
-    if (!as_json && !text_lines(rules).empty())
-        fmt::print("{} (fencepost analyze {} shows them)\n", text_lines(rules).back(),
+    const findings::Report rules = analyze_run(files);
+    document["analyze"] = report::to_json(rules);
+    if (!as_json)
+        fmt::print("{} (fencepost analyze {} shows them)\n", report::text_lines(rules).back(),
                    files.directory.string());
     title(context, "test");
     const test::TestReport report = run_test(context, files, options.test);

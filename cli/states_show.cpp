@@ -6,8 +6,8 @@
 #include "analyzer/symbols/code_names.h"
 #include "analyzer/symbols/pm_names.h"
 #include "base/error.h"
+#include "base/terminal_text.h"
 #include "cli/states_verb.h"
-#include "cli/terminal_text.h"
 #include "replayer/image/image_export.h"
 #include "replayer/image/image_walk.h"
 

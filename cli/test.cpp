@@ -13,8 +13,8 @@
 
 #include "base/error.h"
 #include "base/places.h"
+#include "base/terminal_text.h"
 #include "cli/reach_warnings.h"
-#include "cli/terminal_text.h"
 #include "replayer/oracle/oracle_choice.h"
 #include "replayer/oracle/oracle_folder.h"
 #include "replayer/oracle/oracle_table.h"

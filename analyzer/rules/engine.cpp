@@ -283,7 +283,7 @@ std::vector<std::string> Engine::statements()
     return all;
 }
 
-findings::RuleReport Engine::run()
+findings::Report Engine::run()
 {
     CHECK(reader_.event_count() >> 48 == 0, "a seq fits into 48 bits");
     trace::EventScan scan = reader_.scan({.with_values = scopes_.needs_values()});
@@ -294,10 +294,12 @@ findings::RuleReport Engine::run()
         events_ += scan.events().size();
     }
     finish();
-    findings::RuleReport report;
+    findings::Report report;
     report.findings = findings_.name_all();
-    report.summary = {.trace = reader_.path().string(),
-                      .events = events_,
+    for (const RuleInfo *rule : all_rules())
+        report.catalog.push_back({std::string(rule->name), std::string(rule->sentence),
+                                  std::string(rule->certainty), rule->severity});
+    report.summary = {.events = events_,
                       .model = std::string(name_of(settings_.model)),
                       .fences = std::string(name_of(settings_.fences)),
                       .persistency = std::string(name_of(settings_.persistency)),

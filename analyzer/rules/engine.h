@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "analyzer/findings/rule_finding.h"
+#include "analyzer/findings/report.h"
 #include "analyzer/rules/call_paths.h"
 #include "analyzer/rules/finding_list.h"
 #include "analyzer/rules/order_ranges.h"
@@ -25,7 +25,7 @@ public:
            std::vector<TransactionTable> tables = {}, OrderFile order = {});
 
     // Reads the whole trace.
-    findings::RuleReport run();
+    findings::Report run();
 
     // Names of the rules that run under these settings.
     std::vector<std::string> running() const;

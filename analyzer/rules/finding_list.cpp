@@ -13,7 +13,7 @@
 
 namespace fencepost::rules {
 
-using findings::RuleFinding;
+using findings::Finding;
 
 namespace {
 
@@ -30,19 +30,20 @@ void add_line(Draft &draft, std::uint64_t line)
         draft.more_lines = true;
 }
 
-void add_code(Digest &digest, const findings::CodePlace &code)
+void add_code(Digest &digest, const symbols::CodePlace &code)
 {
     digest.add(code.module).add(code.function);
 }
 
 // Of names only, so that it stays the same when code moves; recursion counts once.
-std::string stable_id(const RuleFinding &finding)
+std::string stable_id(const Finding &finding)
 {
     Digest digest;
     digest.add(finding.rule);
-    add_code(digest, finding.place.code);
-    const findings::CodePlace *before = nullptr;
-    for (const findings::CodePlace &caller : finding.place.callers) {
+    const symbols::EventPlace &at = finding.places.front().at;
+    add_code(digest, at.code);
+    const symbols::CodePlace *before = nullptr;
+    for (const symbols::CodePlace &caller : at.callers) {
         if (!before || before->function != caller.function || before->module != caller.module)
             add_code(digest, caller);
         before = &caller;
@@ -89,14 +90,15 @@ void FindingList::drop_if(const RuleInfo &rule, const std::function<bool(const D
             static_cast<std::uint32_t>(i));
 }
 
-std::vector<RuleFinding> FindingList::name_all()
+std::vector<Finding> FindingList::name_all()
 {
-    std::vector<RuleFinding> result;
+    std::vector<Finding> result;
     for (Draft &draft : drafts_) {
-        RuleFinding finding;
+        Finding finding;
         finding.rule = draft.rule->name;
         finding.severity = draft.severity;
-        finding.message = std::move(draft.message);
+        finding.title = std::move(draft.message);
+        finding.summary = draft.rule->sentence;
         finding.fix = std::move(draft.fix);
         finding.note = std::move(draft.note);
         finding.count = draft.count;
@@ -106,25 +108,24 @@ std::vector<RuleFinding> FindingList::name_all()
         std::sort(draft.lines.begin(), draft.lines.end());
         finding.lines = std::move(draft.lines);
         finding.more_lines = draft.more_lines;
-        finding.place = code_.place(draft.at);
+        finding.places.push_back({std::string(findings::kAt), code_.place(draft.at)});
         finding.crash_seq = draft.crash_seq;
-        if (!draft.other_role.empty()) {
-            finding.other_role = std::move(draft.other_role);
-            finding.other = code_.place(draft.other);
-        }
+        if (!draft.other_role.empty())
+            finding.places.push_back({std::move(draft.other_role), code_.place(draft.other)});
         finding.id = stable_id(finding);
         result.push_back(std::move(finding));
     }
     drafts_.clear();
     index_.clear();
-    const auto order = [](const RuleFinding &f) {
-        return std::tuple(f.severity, f.first_seq, std::string_view(f.rule), f.place.code.offset);
+    const auto order = [](const Finding &f) {
+        return std::tuple(f.severity, f.first_seq, std::string_view(f.rule),
+                          f.places.front().at.code.offset);
     };
     std::sort(result.begin(), result.end(),
               [&](const auto &a, const auto &b) { return order(a) < order(b); });
     // Several sites of one function can have one name: they are numbered.
     std::map<std::string, unsigned> times;
-    for (RuleFinding &finding : result)
+    for (Finding &finding : result)
         if (const unsigned time = ++times[finding.id]; time > 1)
             finding.id += fmt::format("-{}", time);
     return result;

@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "analyzer/findings/rule_finding.h"
+#include "analyzer/findings/finding.h"
 #include "analyzer/rules/call_paths.h"
 #include "analyzer/rules/line_table.h"
 
@@ -53,7 +53,7 @@ public:
 
     std::size_t size() const { return drafts_.size(); }
     // By severity, then by first event, with names and ids. Empties the list.
-    std::vector<findings::RuleFinding> name_all();
+    std::vector<findings::Finding> name_all();
 
 private:
     struct Key {

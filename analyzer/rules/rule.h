@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analyzer/findings/rule_finding.h"
+#include "analyzer/findings/finding.h"
 #include "analyzer/rules/line_table.h"
 #include "analyzer/rules/scope.h"
 #include "analyzer/rules/settings.h"

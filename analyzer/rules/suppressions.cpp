@@ -11,24 +11,21 @@ namespace fencepost::rules {
 
 namespace {
 
-bool matches(const Suppression &one, const findings::RuleFinding &finding)
+bool matches(const Suppression &one, const findings::Finding &finding)
 {
-    const findings::CodePlace &code = finding.place.code;
+    const symbols::EventPlace &at = finding.places.front().at;
     const auto fits = [](const std::string &glob, const std::string &text) {
         return glob.empty() || matches_glob(glob, text);
     };
-    const bool called = one.caller.empty() ||
-                        std::any_of(finding.place.callers.begin(), finding.place.callers.end(),
-                                    [&](const findings::CodePlace &caller) {
-                                        return matches_glob(one.caller, caller.function);
-                                    });
-    const bool within = one.within.empty() || matches_glob(one.within, code.function) ||
-                        std::any_of(finding.place.callers.begin(), finding.place.callers.end(),
-                                    [&](const findings::CodePlace &caller) {
-                                        return matches_glob(one.within, caller.function);
-                                    });
-    return within && fits(one.rule, finding.rule) && fits(one.function, code.function) &&
-           fits(one.module, code.module) && fits(one.id, finding.id) && called;
+    const auto calls = [&](const std::string &glob) {
+        return std::any_of(
+            at.callers.begin(), at.callers.end(),
+            [&](const symbols::CodePlace &caller) { return matches_glob(glob, caller.function); });
+    };
+    return fits(one.rule, finding.rule) && fits(one.function, at.code.function) &&
+           fits(one.module, at.code.module) && fits(one.id, finding.id) &&
+           (one.caller.empty() || calls(one.caller)) &&
+           (one.within.empty() || matches_glob(one.within, at.code.function) || calls(one.within));
 }
 
 } // namespace
@@ -72,20 +69,20 @@ std::vector<Suppression> known_code()
     return parse_suppressions(split_lines(kKnownCode, "known_code"));
 }
 
-void apply_known_code(findings::RuleReport &report)
+void apply_known_code(findings::Report &report)
 {
     const std::vector<Suppression> known = known_code();
     report.summary.known_code +=
-        std::erase_if(report.findings, [&](const findings::RuleFinding &finding) {
+        std::erase_if(report.findings, [&](const findings::Finding &finding) {
             return std::any_of(known.begin(), known.end(),
                                [&](const Suppression &one) { return matches(one, finding); });
         });
 }
 
-void apply(std::vector<Suppression> &suppressions, findings::RuleReport &report)
+void apply(std::vector<Suppression> &suppressions, findings::Report &report)
 {
     report.summary.suppressed +=
-        std::erase_if(report.findings, [&](const findings::RuleFinding &finding) {
+        std::erase_if(report.findings, [&](const findings::Finding &finding) {
             bool any = false;
             for (Suppression &one : suppressions) {
                 if (matches(one, finding)) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/findings/rule_finding.h"
+#include "analyzer/findings/report.h"
 #include "analyzer/rules/text_lines.h"
 
 namespace fencepost::rules {
@@ -31,8 +31,8 @@ std::vector<Suppression> parse_suppressions(const std::vector<TextLine> &lines);
 std::vector<Suppression> known_code();
 
 // Takes out what is known code.
-void apply_known_code(findings::RuleReport &report);
+void apply_known_code(findings::Report &report);
 // Takes out what is suppressed, and says which suppressions matched nothing.
-void apply(std::vector<Suppression> &suppressions, findings::RuleReport &report);
+void apply(std::vector<Suppression> &suppressions, findings::Report &report);
 
 } // namespace fencepost::rules

@@ -50,7 +50,7 @@ struct Measured {
 Measured run_rules(const trace::TraceReader &reader, const rules::Settings &settings)
 {
     const double start = cpu_seconds();
-    const findings::RuleReport report =
+    const findings::Report report =
         rules::Engine(reader, settings, rules::built_in_transaction_tables()).run();
     return {cpu_seconds() - start, report.findings.size(), report.summary.rules.size()};
 }

@@ -15,7 +15,7 @@
 namespace fencepost::rules {
 namespace {
 
-using findings::RuleFinding;
+using findings::Finding;
 
 void compile(const TemporaryDirectory &place, const std::string &program,
              const std::vector<std::string> &libraries)
@@ -35,8 +35,8 @@ void compile(const TemporaryDirectory &place, const std::string &program,
         fail(ErrorKind::io, "cannot compile {}: {}", program, result.last_words());
 }
 
-findings::RuleReport analyze(const TemporaryDirectory &place, const std::string &program,
-                             const std::string &argument, const std::string &order)
+findings::Report analyze(const TemporaryDirectory &place, const std::string &program,
+                         const std::string &argument, const std::string &order)
 {
     write_file(place.path() / "spec.toml",
                fmt::format("[file_system]\ntype = \"ext4\"\n"
@@ -49,21 +49,21 @@ findings::RuleReport analyze(const TemporaryDirectory &place, const std::string 
     if (!recorded.success())
         fail(ErrorKind::guest, "cannot record {}: {}", program, recorded.last_words());
     const trace::TraceReader reader(place.path() / "run" / "trace.db");
-    findings::RuleReport report = Engine(reader, {}, built_in_transaction_tables(),
-                                         parse_order_file(split_lines(order, "orders")))
-                                      .run();
+    findings::Report report = Engine(reader, {}, built_in_transaction_tables(),
+                                     parse_order_file(split_lines(order, "orders")))
+                                  .run();
     apply_known_code(report);
     return report;
 }
 
 // Rule and function, of findings in the program itself.
-std::set<std::string> found_in(const findings::RuleReport &report, const std::string &program)
+std::set<std::string> found_in(const findings::Report &report, const std::string &program)
 {
     std::set<std::string> found;
-    for (const RuleFinding &finding : report.findings)
-        if (finding.place.code.module.ends_with("/" + program))
+    for (const Finding &finding : report.findings)
+        if (finding.places[0].at.code.module.ends_with("/" + program))
             found.insert(fmt::format("{} {} {}", name_of(finding.severity), finding.rule,
-                                     finding.place.code.function));
+                                     finding.places[0].at.code.function));
     return found;
 }
 
@@ -71,7 +71,7 @@ TEST(Rules, FindWhatIsWrongWithALedger)
 {
     const TemporaryDirectory place("/tmp", "fp-rules-");
     compile(place, "ledger", {});
-    const findings::RuleReport report =
+    const findings::Report report =
         analyze(place, "ledger", "/mnt/pm/ledger",
                 fmt::format("struct ledger ledger in {}\n"
                             "persist ledger.entry.sum before ledger.valid\n",
@@ -81,19 +81,19 @@ TEST(Rules, FindWhatIsWrongWithALedger)
         "performance redundant-flush flush_twice", "performance redundant-fence fence_twice",
         "bug missing-flush forget"};
     EXPECT_EQ(found_in(report, "ledger"), expected);
-    for (const RuleFinding &finding : report.findings) {
-        if (!finding.place.code.module.ends_with("/ledger"))
+    for (const Finding &finding : report.findings) {
+        if (!finding.places[0].at.code.module.ends_with("/ledger"))
             continue;
         EXPECT_EQ(finding.count, 1u) << finding.rule;
-        EXPECT_TRUE(finding.place.code.source_file.ends_with("ledger.c")) << finding.rule;
-        ASSERT_FALSE(finding.place.callers.empty()) << finding.rule;
-        EXPECT_EQ(finding.place.callers[0].function, "main") << finding.rule;
+        EXPECT_TRUE(finding.places[0].at.code.source_file.ends_with("ledger.c")) << finding.rule;
+        ASSERT_FALSE(finding.places[0].at.callers.empty()) << finding.rule;
+        EXPECT_EQ(finding.places[0].at.callers[0].function, "main") << finding.rule;
     }
     // Nobody else is to blame for a bug.
-    for (const RuleFinding &finding : report.findings) {
+    for (const Finding &finding : report.findings) {
         const bool blamed = finding.severity != findings::Severity::bug ||
-                            finding.place.code.module.ends_with("/ledger");
-        EXPECT_TRUE(blamed) << finding.message << ' ' << finding.place.code.function;
+                            finding.places[0].at.code.module.ends_with("/ledger");
+        EXPECT_TRUE(blamed) << finding.title << ' ' << finding.places[0].at.code.function;
     }
 }
 
@@ -101,14 +101,14 @@ TEST(Rules, KnowTheTransactionsOfLibpmemobj)
 {
     const TemporaryDirectory place("/tmp", "fp-rules-");
     compile(place, "tx_forget", {"-lpmemobj", "-lpmem"});
-    const findings::RuleReport report = analyze(place, "tx_forget", "/mnt/pm/pool", "");
+    const findings::Report report = analyze(place, "tx_forget", "/mnt/pm/pool", "");
     EXPECT_EQ(found_in(report, "tx_forget"),
               (std::set<std::string>{"bug unlogged-in-tx transfer_forgetful",
                                      "warning unlogged-in-tx count_transfer"}));
-    for (const RuleFinding &finding : report.findings) {
+    for (const Finding &finding : report.findings) {
         const bool blamed = finding.severity != findings::Severity::bug ||
-                            finding.place.code.function == "transfer_forgetful";
-        EXPECT_TRUE(blamed) << finding.message << ' ' << finding.place.code.function;
+                            finding.places[0].at.code.function == "transfer_forgetful";
+        EXPECT_TRUE(blamed) << finding.title << ' ' << finding.places[0].at.code.function;
     }
 }
 

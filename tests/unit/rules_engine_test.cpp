@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "analyzer/findings/rule_json.h"
 #include "analyzer/rules/engine.h"
 #include "analyzer/rules/suppressions.h"
 #include "base/error.h"
@@ -15,8 +14,6 @@
 
 namespace fencepost::rules {
 namespace {
-
-using namespace nlohmann::literals;
 
 constexpr const char *kTrace = "store pmem0+0x40 8 = 1 @put\n"
                                "flush clwb pmem0+0x40 @put+4\n"
@@ -73,33 +70,13 @@ TEST(RulesEngine, StacksThatLeadNowhereAreTold)
         SQLITE_OK);
     sqlite3_close(database);
     const trace::TraceReader reader(path);
-    const findings::RuleReport report = Engine(reader, {}).run();
+    const findings::Report report = Engine(reader, {}).run();
     ASSERT_EQ(report.findings.size(), 1u);
     EXPECT_EQ(report.findings[0].rule, "transient-data");
     ASSERT_FALSE(report.summary.statements.empty());
     EXPECT_NE(report.summary.statements[0].find("2 references to code lead nowhere"),
               std::string::npos)
         << report.summary.statements[0];
-}
-
-TEST(RulesReport, FilesInSarifAreUris)
-{
-    const auto uri_of = [](const std::string &file) {
-        findings::RuleReport report;
-        findings::RuleFinding &finding = report.findings.emplace_back();
-        finding.rule = "a";
-        finding.place.code.source_file = file;
-        finding.place.code.source_line = 3;
-        const nlohmann::json sarif =
-            to_sarif(report, {{"a", "sentence", "certainty", findings::Severity::bug}});
-        const nlohmann::json &place =
-            sarif.at("/runs/0/results/0/locations/0/physicalLocation"_json_pointer);
-        EXPECT_EQ(place.at("/region/startLine"_json_pointer), 3);
-        return place.at("/artifactLocation/uri"_json_pointer).get<std::string>();
-    };
-    EXPECT_EQ(uri_of("src/app-1.c"), "src/app-1.c");
-    EXPECT_EQ(uri_of("my files/100%.c"), "my%20files/100%25.c");
-    EXPECT_EQ(uri_of("/usr/src/x.h"), "file:///usr/src/x.h");
 }
 
 TEST(RulesEngine, EveryRuleSaysWhatItIs)

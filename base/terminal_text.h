@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace fencepost::cli {
+namespace fencepost {
 
 // Control characters and bytes that are not UTF-8 become \n, \t or \xNN.
 std::string terminal_text(std::string_view text);
@@ -14,4 +14,4 @@ std::string terminal_text(std::string_view text);
 // Characters of a text that terminal_text() returned.
 std::size_t terminal_width(std::string_view text);
 
-} // namespace fencepost::cli
+} // namespace fencepost

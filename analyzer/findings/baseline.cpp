@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // See baseline.h.
-#include "analyzer/rules/baseline.h"
+#include "analyzer/findings/baseline.h"
 
 #include <map>
 
@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/files.h"
 
-namespace fencepost::rules {
+namespace fencepost::findings {
 
 using nlohmann::json;
 
@@ -19,7 +19,7 @@ constexpr char kFormat[] = "fencepost baseline 1";
 
 } // namespace
 
-void apply_baseline(const std::filesystem::path &file, findings::RuleReport &report)
+void apply_baseline(const std::filesystem::path &file, Report &report)
 {
     std::error_code error;
     if (!std::filesystem::exists(file, error) && !error)
@@ -36,7 +36,7 @@ void apply_baseline(const std::filesystem::path &file, findings::RuleReport &rep
     if (!right || seen.size() != document["findings"].size())
         fail(ErrorKind::usage, "{} is not a baseline of fencepost; --write-baseline makes one",
              file.string());
-    for (findings::RuleFinding &finding : report.findings) {
+    for (Finding &finding : report.findings) {
         const auto known = seen.find(finding.id);
         if (known == seen.end())
             continue;
@@ -49,19 +49,21 @@ void apply_baseline(const std::filesystem::path &file, findings::RuleReport &rep
                                                 one.first);
 }
 
-void write_baseline(const std::filesystem::path &file, const findings::RuleReport &report,
-                    Overwrite overwrite)
+void write_baseline(const std::filesystem::path &file, const Report &report, Overwrite overwrite)
 {
     json list = json::array();
-    for (const findings::RuleFinding &finding : report.findings)
+    for (const Finding &finding : report.findings) {
+        const symbols::CodePlace code =
+            finding.places.empty() ? symbols::CodePlace() : finding.places.front().at.code;
         list.push_back({{"id", finding.id},
                         {"rule", finding.rule},
-                        {"function", finding.place.code.function},
-                        {"module", finding.place.code.module},
-                        {"message", finding.message}});
+                        {"function", code.function},
+                        {"module", code.module},
+                        {"message", finding.title}});
+    }
     const json document = {{"format", kFormat}, {"findings", list}};
     write_output(file, document.dump(2, ' ', false, json::error_handler_t::replace) + "\n",
                  overwrite);
 }
 
-} // namespace fencepost::rules
+} // namespace fencepost::findings

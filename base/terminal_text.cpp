@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // See terminal_text.h.
-#include "cli/terminal_text.h"
+#include "base/terminal_text.h"
 
 #include <fmt/core.h>
 
-namespace fencepost::cli {
+namespace fencepost {
 
 namespace {
 
@@ -50,4 +50,4 @@ std::size_t terminal_width(std::string_view text)
     return width;
 }
 
-} // namespace fencepost::cli
+} // namespace fencepost
