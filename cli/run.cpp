@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include "analyzer/findings/relate.h"
 #include "analyzer/report/json.h"
 #include "analyzer/report/text.h"
 #include "cli/analyze_verb.h"
@@ -77,13 +78,14 @@ void run(Context &context, const RunOptions &options)
         print_verification(verified);
     require_good(verified);
     title(context, "analyze");
-    const findings::Report rules = analyze_run(files);
-    document["analyze"] = report::to_json(rules);
+    findings::Report rules = analyze_run(files);
     if (!as_json)
         fmt::print("{} (fencepost analyze {} shows them)\n", report::text_lines(rules).back(),
                    files.directory.string());
     title(context, "test");
-    const test::TestReport report = run_test(context, files, options.test);
+    test::TestReport report = run_test(context, files, options.test);
+    relate(rules.findings, report.findings);
+    document["analyze"] = report::to_json(rules);
     document["test"] = report_json(report);
     document["warnings"] = warnings_json(files);
     if (as_json)

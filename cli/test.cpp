@@ -11,6 +11,8 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+#include "analyzer/report/json.h"
+#include "analyzer/report/text.h"
 #include "base/error.h"
 #include "base/places.h"
 #include "base/terminal_text.h"
@@ -18,8 +20,6 @@
 #include "replayer/oracle/oracle_choice.h"
 #include "replayer/oracle/oracle_folder.h"
 #include "replayer/oracle/oracle_table.h"
-#include "replayer/test/finding_files.h"
-#include "replayer/test/workload_finding.h"
 
 namespace fencepost::cli {
 
@@ -237,40 +237,6 @@ test::TestReport run_test(const Context &context, const run::RunFiles &files,
 
 namespace {
 
-std::string code_of(const test::FindingStore &store)
-{
-    return terminal_text(store.name) +
-           (store.operation.empty() ? "" : " (in: " + terminal_text(store.operation) + ")");
-}
-
-// "the store of append+0x8 (in: write a)", or how many it could be.
-std::string stores_of(const std::optional<test::FindingStore> &store, std::size_t sites)
-{
-    return store ? "the store of " + code_of(*store) : fmt::format("one of {} stores", sites);
-}
-
-std::string what_decides(const test::Finding &finding)
-{
-    if (finding.oracle == test::kWorkloadOracle)
-        return "the workload itself does it, without a power failure";
-    const std::string absent = stores_of(finding.absent, finding.absent_sites.size());
-    const std::string present = stores_of(finding.present, finding.present_sites.size());
-    switch (finding.decides) {
-    case test::Decides::order:
-        return fmt::format("without {} while {} is there", absent, present);
-    case test::Decides::absent:
-        return "without " + absent;
-    case test::Decides::present:
-        return "with " + present;
-    case test::Decides::neither:
-        return "whatever is there of the stores in flight; the last was that of " +
-               code_of(finding.last);
-    case test::Decides::unknown:
-        break;
-    }
-    return "which store decides was not found out; the last was that of " + code_of(finding.last);
-}
-
 void print_promise(const test::TestReport &report)
 {
     if (!report.promise) {
@@ -379,16 +345,9 @@ void print_report(const test::TestReport &report, const run::RunFiles &files)
         fmt::print("infra      {} image{} could not be judged: {}\n", images,
                    images == 1 ? "" : "s", terminal_text(reason));
     fmt::print("findings   {}\n", report.findings.size());
-    for (const test::Finding &finding : report.findings) {
-        fmt::print("  {} {} {}: {} ({})\n", finding.id, finding.severity, finding.verdict,
-                   terminal_text(finding.title), finding.oracle);
-        if (finding.images != 0)
-            fmt::print("    {} image{}; {}\n", finding.images, finding.images == 1 ? "" : "s",
-                       what_decides(finding));
-        else
-            fmt::print("    {}\n", what_decides(finding));
-        if (finding.severity == "warning")
-            fmt::print("    relies on an incidental locked instruction\n");
+    for (const findings::Finding &finding : report.findings) {
+        for (const std::string &line : report::text_lines(finding))
+            fmt::print("{}\n", terminal_text(line));
         fmt::print("    {}\n", (files.findings() / finding.id).string());
     }
 }
@@ -396,8 +355,8 @@ void print_report(const test::TestReport &report, const run::RunFiles &files)
 json report_json(const test::TestReport &report)
 {
     json findings = json::array();
-    for (const test::Finding &finding : report.findings)
-        findings.push_back(test::to_json(finding));
+    for (const findings::Finding &finding : report.findings)
+        findings.push_back(report::to_json(finding));
     json infra = json::array();
     for (const auto &[reason, images] : report.infra_reasons)
         infra.push_back({{"reason", reason}, {"images", images}});

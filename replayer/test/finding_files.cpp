@@ -6,14 +6,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include "analyzer/report/json.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "replayer/image/state_delta.h"
 #include "replayer/oracle/tree_evidence.h"
 
 namespace fencepost::test {
-
-using nlohmann::json;
 
 namespace {
 
@@ -26,33 +25,14 @@ void write(const Folder &finding, const std::string &name, std::string_view text
 
 } // namespace
 
-json to_json(const Finding &finding)
+void write_summary(const Folder &folder, const Finding &finding)
 {
-    const auto store = [](const std::optional<FindingStore> &each) -> json {
-        if (!each)
-            return nullptr;
-        return {{"site", each->name}, {"operation", each->operation}};
-    };
-    return {{"id", finding.id},
-            {"severity", finding.severity},
-            {"verdict", finding.verdict},
-            {"oracle", finding.oracle},
-            {"title", finding.title},
-            {"summary", finding.summary},
-            {"decides", to_string(finding.decides)},
-            {"absent", store(finding.absent)},
-            {"absent_sites", finding.absent_sites.size()},
-            {"present", store(finding.present)},
-            {"present_sites", finding.present_sites.size()},
-            {"last", store(finding.last)},
-            {"state", finding.state},
-            {"image", finding.image},
-            {"images", finding.images}};
+    write(folder, "summary.json", report::text_of(report::to_json(finding)));
 }
 
 void write_finding(const run::RunFiles &run, const trace::TraceReader &reader,
                    const Finding &finding, const oracle::Judgement &judgement,
-                   const FindingStacks &stacks, const trace::IncidentalFences &incidental)
+                   const trace::IncidentalFences &incidental)
 {
     CHECK(run::is_finding_id(finding.id), "a finding's id names a folder");
     const Folder folder = run.folder().made_below("findings").made_below(finding.id);
@@ -62,23 +42,11 @@ void write_finding(const run::RunFiles &run, const trace::TraceReader &reader,
     write(folder, "image.delta", {reinterpret_cast<const char *>(delta.data()), delta.size()});
     write(folder, "console.log", judgement.kernel_log);
     if (judgement.tree)
-        write(folder, "tree.json", json_document(oracle::tree_json(*judgement.tree)));
+        write(folder, "tree.json", report::text_of(oracle::tree_json(*judgement.tree)));
     else
         folder.remove("tree.json");
-    json evidence = json::array();
-    for (const oracle::Evidence &each : judgement.evidence)
-        evidence.push_back({{"oracle", each.oracle},
-                            {"verdict", to_string(each.verdict)},
-                            {"title", title_of(each)},
-                            {"summary", each.summary},
-                            {"details", each.details}});
-    json summary = to_json(finding);
-    summary["images"] = 1;
-    summary["stacks"] = {
-        {"absent", stacks.absent}, {"present", stacks.present}, {"last", stacks.last}};
-    summary["evidence"] = evidence;
     // Last: a finding with a summary has everything.
-    write(folder, "summary.json", json_document(summary));
+    write_summary(folder, finding);
 }
 
 void update_findings(const run::RunFiles &run, const std::vector<Finding> &known)
@@ -93,14 +61,7 @@ void update_findings(const run::RunFiles &run, const std::vector<Finding> &known
         const std::optional<Folder> one = findings->below(finding.id);
         if (!one || one->kind_of("summary.json") == Folder::Kind::nothing)
             continue;
-        json summary = json_or_discarded(one->read("summary.json", run::kMostText));
-        if (!summary.is_object())
-            continue;
-        summary.update(to_json(finding));
-        for (const char *store : {"absent", "present"})
-            if (summary[store].is_null() && summary["stacks"].is_object())
-                summary["stacks"][store] = json::array();
-        write(*one, "summary.json", json_document(summary));
+        write_summary(*one, finding);
     }
     run::remove_findings(folder, kept);
 }

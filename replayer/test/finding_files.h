@@ -2,7 +2,6 @@
 // RUN/findings/ID: what there is to know about one finding, for people and other programs.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "replayer/oracle/judge.h"
@@ -13,24 +12,18 @@
 
 namespace fencepost::test {
 
-// Call stacks of the stores of a finding; empty where there is no such store, or no stack of it.
-struct FindingStacks {
-    std::vector<std::string> absent;
-    std::vector<std::string> present;
-    std::vector<std::string> last;
-};
-
 // summary.json, console.log, tree.json (what was recovered, where it was looked at) and
 // image.delta, of the image that shows the finding. `incidental`: those of the walk that came by
 // it.
 void write_finding(const run::RunFiles &run, const trace::TraceReader &reader,
                    const Finding &finding, const oracle::Judgement &judgement,
-                   const FindingStacks &stacks, const trace::IncidentalFences &incidental);
+                   const trace::IncidentalFences &incidental);
 
-// Counts and severities as they are now. Findings that are not known are removed, as far as
+// What is known of each by now. Findings that are not known are removed, as far as
 // fencepost wrote them: their verdicts were lost with a killed process.
 void update_findings(const run::RunFiles &run, const std::vector<Finding> &known);
 
-nlohmann::json to_json(const Finding &finding);
+// summary.json in the folder of a finding.
+void write_summary(const Folder &folder, const Finding &finding);
 
 } // namespace fencepost::test

@@ -8,6 +8,10 @@
 
 namespace fencepost::test {
 
+using findings::Decides;
+using findings::kAbsent;
+using findings::kPresent;
+
 namespace {
 
 using Sites = std::vector<trace::SiteId>;
@@ -51,14 +55,15 @@ bool is_like(const Finding &finding, const Explanation &explanation)
             has_one_of(explanation.present, finding.present_sites));
 }
 
-bool same_site(const std::optional<FindingStore> &known,
+bool same_site(const Finding &finding, std::string_view role,
                const std::optional<trace::EventRef> &store)
 {
-    return known && store && known->site == store->site;
+    const findings::Place *known = place_of(finding, role);
+    return known && store && known->at.event.site == store->site;
 }
 
 // One more store that decides. `holds`: that there is none says nothing against the known one.
-void add(std::optional<FindingStore> &common, Sites &sites,
+void add(Finding &finding, std::string_view role, Sites &sites,
          const std::optional<trace::EventRef> &store, bool holds)
 {
     if (sites.empty() || (!store && holds))
@@ -67,8 +72,8 @@ void add(std::optional<FindingStore> &common, Sites &sites,
         sites.clear();
     else if (!has(sites, store->site))
         sites.push_back(store->site);
-    if (!same_site(common, store))
-        common.reset();
+    if (!same_site(finding, role, store))
+        std::erase_if(finding.places, [&](const auto &place) { return place.role == role; });
 }
 
 // Whether both fail for the same reason; what differs is no longer the finding's.
@@ -81,11 +86,11 @@ bool join(Finding &finding, const DecidingStores &decided, const Explanation &ex
                (finding.decides == Decides::present && present_holds);
     const bool goes_on = !decided.present && present_holds && decided.absent &&
                          has(finding.absent_sites, decided.absent->site);
-    if (!same_site(finding.absent, decided.absent) &&
-        !same_site(finding.present, decided.present) && !goes_on)
+    if (!same_site(finding, kAbsent, decided.absent) &&
+        !same_site(finding, kPresent, decided.present) && !goes_on)
         return false;
-    add(finding.absent, finding.absent_sites, decided.absent, false);
-    add(finding.present, finding.present_sites, decided.present, present_holds);
+    add(finding, kAbsent, finding.absent_sites, decided.absent, false);
+    add(finding, kPresent, finding.present_sites, decided.present, present_holds);
     finding.decides =
         with_stores(finding.decides, !finding.absent_sites.empty(), !finding.present_sites.empty());
     return true;
@@ -93,19 +98,19 @@ bool join(Finding &finding, const DecidingStores &decided, const Explanation &ex
 
 void set_stores(Finding &finding, const std::optional<DecidingStores> &decided)
 {
-    const auto set = [](std::optional<FindingStore> &common, Sites &sites,
-                        const std::optional<trace::EventRef> &store) {
-        common.reset();
+    finding.places.clear();
+    const auto set = [&](std::string_view role, Sites &sites,
+                         const std::optional<trace::EventRef> &store) {
         sites.clear();
-        if (store) {
-            common = {.site = store->site};
-            sites = {store->site};
-        }
+        if (!store)
+            return;
+        finding.places.push_back({.role = std::string(role), .at = {.event = *store}});
+        sites = {store->site};
     };
-    set(finding.absent, finding.absent_sites, decided ? decided->absent : std::nullopt);
-    set(finding.present, finding.present_sites, decided ? decided->present : std::nullopt);
+    set(kAbsent, finding.absent_sites, decided ? decided->absent : std::nullopt);
+    set(kPresent, finding.present_sites, decided ? decided->present : std::nullopt);
     finding.decides = with_stores(decided ? Decides::neither : Decides::unknown,
-                                  finding.absent.has_value(), finding.present.has_value());
+                                  !finding.absent_sites.empty(), !finding.present_sites.empty());
 }
 
 } // namespace
@@ -163,14 +168,15 @@ Grouping::Placed Grouping::place(const oracle::Evidence &evidence, const Explana
         const std::string id =
             Digest().add(key_of(evidence)).add(std::to_string(same.size())).hex().substr(0, 12);
         same.push_back({.id = id,
+                        .kind = findings::Kind::crash_state,
+                        .summary = evidence.summary,
                         .verdict = to_string(evidence.verdict),
-                        .oracle = evidence.oracle,
-                        .summary = evidence.summary});
+                        .oracle = evidence.oracle});
         found = same.end() - 1;
     }
     if (shows)
         set_stores(*found, decided);
-    ++found->images;
+    ++found->count;
     return {*found, shows};
 }
 

@@ -40,8 +40,8 @@ public:
 
     struct Placed {
         Finding finding;
-        // This image is the one that shows it: it is new, or was not explained before. Names,
-        // operations, state and image are then to be set.
+        // This image is the one that shows it: it is new, or was not explained before. Its places
+        // are then the events of the stores that decide; all about the image is to be set.
         bool shows = false;
     };
     Placed place(const oracle::Evidence &evidence, const Explanation &explanation);

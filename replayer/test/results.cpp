@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "replayer/run/run_directory.h"
+#include "replayer/test/finding_rows.h"
 #include "replayer/test/results_schema.h"
 
 namespace fencepost::test {
@@ -28,25 +29,6 @@ std::string about(trace::Database &database, std::string_view name)
     Statement row(database.get(), "SELECT value FROM about WHERE name = ?");
     row.bind(1, name);
     return row.step() ? std::string(row.text(0)) : "";
-}
-
-std::vector<trace::SiteId> sites_in(std::string_view text)
-{
-    std::vector<trace::SiteId> sites;
-    if (const auto list = json_or_discarded(text); list.is_array())
-        for (const nlohmann::json &site : list)
-            if (site.is_number_unsigned())
-                sites.push_back(site.get<trace::SiteId>());
-    return sites;
-}
-
-constexpr std::string_view kDecides[] = {"order", "absent", "present", "neither", "unknown"};
-
-Decides decides_named(std::string_view name)
-{
-    const auto *const found = std::find(std::begin(kDecides), std::end(kDecides), name);
-    return found == std::end(kDecides) ? Decides::unknown
-                                       : static_cast<Decides>(found - std::begin(kDecides));
 }
 
 // Tables, indexes and views as they were made; a trigger or a view in place of a table shows.
@@ -108,18 +90,6 @@ void check_about(trace::Database &database, const std::filesystem::path &path,
 }
 
 } // namespace
-
-Decides with_stores(Decides neither, bool absent, bool present)
-{
-    if (absent || present)
-        return !absent ? Decides::present : !present ? Decides::absent : Decides::order;
-    return neither == Decides::neither ? neither : Decides::unknown;
-}
-
-const char *to_string(Decides decides)
-{
-    return kDecides[static_cast<unsigned>(decides)].data();
-}
 
 void check_results(const std::filesystem::path &path, const ResultsSubject &subject)
 {
@@ -333,74 +303,17 @@ void Results::put_probes(const Answer &answer)
 
 void Results::put_finding(const Finding &finding)
 {
-    // Texts are borrowed until the row is written.
-    const std::string absent_sites = json_text(finding.absent_sites);
-    const std::string present_sites = json_text(finding.present_sites);
-    Statement row(database_.get(),
-                  "INSERT INTO finding VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, "
-                  "?13, ?14, ?15, ?16, ?17, ?18, ?19, 1) ON CONFLICT (id) DO UPDATE SET "
-                  "images = images + 1, decides = ?6, absent_site = ?7, absent_name = ?8, "
-                  "absent_operation = ?9, absent_sites = ?10, present_site = ?11, "
-                  "present_name = ?12, present_operation = ?13, present_sites = ?14, "
-                  "last_site = ?15, last_name = ?16, last_operation = ?17, image = ?18, "
-                  "state = ?19");
-    row.bind(1, std::string_view(finding.id))
-        .bind(2, std::string_view(finding.severity))
-        .bind(3, std::string_view(finding.verdict))
-        .bind(4, std::string_view(finding.oracle))
-        .bind(5, std::string_view(finding.summary))
-        .bind(6, std::string_view(to_string(finding.decides)))
-        .bind(10, std::string_view(absent_sites))
-        .bind(14, std::string_view(present_sites))
-        .bind(18, finding.image)
-        .bind(19, std::string_view(finding.state));
-    const auto bind = [&](int column, const FindingStore &store) {
-        row.bind(column, std::uint64_t{store.site})
-            .bind(column + 1, std::string_view(store.name))
-            .bind(column + 2, std::string_view(store.operation));
-    };
-    if (finding.absent)
-        bind(7, *finding.absent);
-    if (finding.present)
-        bind(11, *finding.present);
-    bind(15, finding.last);
-    row.run();
+    put_finding_row(database_, finding);
 }
 
 void Results::put_workload_finding(const Finding &finding)
 {
-    Statement(database_.get(),
-              "INSERT OR IGNORE INTO finding (id, severity, verdict, oracle, summary, decides, "
-              "absent_sites, "
-              "present_sites, last_site, last_name, last_operation, image, state, images) "
-              "VALUES (?1, ?2, ?3, ?4, ?5, 'unknown', '[]', '[]', 0, '', '', 0, '', 0)")
-        .bind(1, std::string_view(finding.id))
-        .bind(2, std::string_view(finding.severity))
-        .bind(3, std::string_view(finding.verdict))
-        .bind(4, std::string_view(finding.oracle))
-        .bind(5, std::string_view(finding.summary))
-        .run();
+    put_workload_finding_row(database_, finding);
 }
 
 void Results::add_to_finding(const Finding &finding)
 {
-    const std::string absent_sites = json_text(finding.absent_sites);
-    const std::string present_sites = json_text(finding.present_sites);
-    Statement(database_.get(),
-              "UPDATE finding SET images = images + 1, decides = ?2, "
-              "absent_site = iif(?3, absent_site, NULL), absent_name = iif(?3, absent_name, NULL), "
-              "absent_operation = iif(?3, absent_operation, NULL), "
-              "present_site = iif(?4, present_site, NULL), "
-              "present_name = iif(?4, present_name, NULL), "
-              "present_operation = iif(?4, present_operation, NULL), "
-              "absent_sites = ?5, present_sites = ?6 WHERE id = ?1")
-        .bind(1, std::string_view(finding.id))
-        .bind(2, std::string_view(to_string(finding.decides)))
-        .bind(3, std::int64_t{finding.absent.has_value()})
-        .bind(4, std::int64_t{finding.present.has_value()})
-        .bind(5, std::string_view(absent_sites))
-        .bind(6, std::string_view(present_sites))
-        .run();
+    add_to_finding_row(database_, finding);
 }
 
 void Results::commit()
@@ -427,46 +340,16 @@ std::map<std::string, std::uint64_t> Results::verdicts()
 
 std::vector<Finding> Results::findings()
 {
-    std::vector<Finding> found;
-    Statement rows(database_.get(),
-                   "SELECT id, severity, verdict, oracle, summary, decides, image, state, images, "
-                   "absent_site, absent_name, absent_operation, present_site, present_name, "
-                   "present_operation, last_site, last_name, last_operation, absent_sites, "
-                   "present_sites, "
-                   "(SELECT title FROM evidence WHERE evidence.image = finding.image AND "
-                   "evidence.oracle = finding.oracle AND evidence.summary = finding.summary) "
-                   "FROM finding ORDER BY image");
-    const auto store = [&](int column) -> std::optional<FindingStore> {
-        if (rows.is_null(column))
-            return std::nullopt;
-        return FindingStore{static_cast<trace::SiteId>(rows.number(column)),
-                            std::string(rows.text(column + 1)), std::string(rows.text(column + 2))};
-    };
-    while (rows.step()) {
-        found.push_back({.id = std::string(rows.text(0)),
-                         .severity = std::string(rows.text(1)),
-                         .verdict = std::string(rows.text(2)),
-                         .oracle = std::string(rows.text(3)),
-                         .summary = std::string(rows.text(4)),
-                         .decides = decides_named(rows.text(5)),
-                         .absent = store(9),
-                         .present = store(12),
-                         .absent_sites = sites_in(rows.text(18)),
-                         .present_sites = sites_in(rows.text(19)),
-                         .last = store(15).value_or(FindingStore{}),
-                         .image = rows.number(6),
-                         .state = std::string(rows.text(7)),
-                         .images = rows.number(8)});
-        Finding &finding = found.back();
-        finding.title = rows.is_null(20) ? finding.summary : std::string(rows.text(20));
-        if (finding.absent_sites.empty())
-            finding.absent.reset();
-        if (finding.present_sites.empty())
-            finding.present.reset();
-        finding.decides = with_stores(finding.decides, !finding.absent_sites.empty(),
-                                      !finding.present_sites.empty());
-    }
-    return found;
+    return finding_rows(database_);
+}
+
+std::set<std::string> Results::bugs()
+{
+    std::set<std::string> ids;
+    Statement rows(database_.get(), "SELECT id FROM finding WHERE severity = 'bug'");
+    while (rows.step())
+        ids.emplace(rows.text(0));
+    return ids;
 }
 
 std::vector<std::pair<std::string, std::uint64_t>> Results::infra_reasons()

@@ -6,10 +6,12 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "analyzer/findings/finding.h"
 #include "replayer/image/image_index.h"
 #include "replayer/test/baseline.h"
 #include "replayer/test/pool/worker.h"
@@ -17,6 +19,8 @@
 #include "trace/database.h"
 
 namespace fencepost::test {
+
+using findings::Finding;
 
 struct ResultsSubject {
     std::string trace;   // event digest
@@ -38,46 +42,6 @@ struct SessionEnd {
     double seconds = 0;
     std::uint64_t generated = 0;
     std::uint64_t tested = 0;
-};
-
-// What makes the images of a finding fail.
-enum class Decides {
-    order,   // one store is missing while another is there
-    absent,  // a store is missing, whatever else of what is in flight is there
-    present, // a store is there, likewise
-    neither, // nothing that is in flight: what is guaranteed is wrong
-    unknown, // it was not found out
-};
-
-const char *to_string(Decides decides);
-// What decides, if there are such stores; `neither`: if there are none.
-Decides with_stores(Decides neither, bool absent, bool present);
-
-// A store of a finding, as the image that shows it has it.
-struct FindingStore {
-    trace::SiteId site = 0;
-    std::string name = {};      // of its site
-    std::string operation = {}; // in which it was executed
-};
-
-struct Finding {
-    std::string id = {};
-    std::string severity = "bug";
-    std::string verdict = {};
-    std::string oracle = {};
-    std::string summary = {};
-    std::string title = {}; // of the image that shows it
-    Decides decides = Decides::unknown;
-    // The stores that decide; of several sites: nothing, and `_sites` has them. With `order` at
-    // least one of the two is the same for all images.
-    std::optional<FindingStore> absent = {};
-    std::optional<FindingStore> present = {};
-    std::vector<trace::SiteId> absent_sites = {};
-    std::vector<trace::SiteId> present_sites = {};
-    FindingStore last = {}; // the latest before the power failure
-    std::uint64_t image = 0;
-    std::string state = {};
-    std::uint64_t images = 0;
 };
 
 // Of results that are there: one that is about another trace or other oracles is an Error(usage).
@@ -121,7 +85,9 @@ public:
 
     // Of all sessions.
     std::map<std::string, std::uint64_t> verdicts();
-    std::vector<Finding> findings(); // in the order of their first images
+    // In the order of their first images. Places have their events, and no names of code.
+    std::vector<Finding> findings();
+    std::set<std::string> bugs(); // ids of the findings that are bugs
     std::uint64_t disagreements();
     std::uint64_t masked(); // images of which something was left out
     // Why images could not be judged, with how many they are, the most first.

@@ -4,7 +4,7 @@
 -- latest image.
 
 PRAGMA application_id = 0x46505253; -- "FPRS"
-PRAGMA user_version = 4;            -- one number up for every incompatible change
+PRAGMA user_version = 5;            -- one number up for every incompatible change
 
 -- What the verdicts are about and what they come from; when something of that changes, the file is made anew.
 CREATE TABLE about (
@@ -94,17 +94,23 @@ CREATE TABLE finding (
     oracle TEXT NOT NULL,       -- that said so; workload: the workload itself crashed or hung the guest, without a power failure, and there is no image
     summary TEXT NOT NULL,      -- what is wrong
     decides TEXT NOT NULL,      -- absent: a store is missing; present: one is there; order: both; neither: nothing that is in flight; unknown: not found out
-    absent_site INTEGER,        -- of the trace: that of the store without which its images fail and with which they would not; NULL: not the same for all
+    absent_seq INTEGER,         -- of the trace: the store of `image` without which its images fail and with which they would not; NULL: not the same for all
+    absent_site INTEGER,        -- of the trace: its site
+    absent_stack INTEGER,       -- of the trace: its call stack; 0: none recorded
     absent_name TEXT,           -- function, offset and line as far as known
-    absent_operation TEXT,      -- of the workload, in which that store of `image` was executed; empty: none
+    absent_operation TEXT,      -- of the workload, in which it was executed; empty: none
     absent_sites TEXT NOT NULL, -- JSON: all such sites, of the images that were asked about
-    present_site INTEGER,       -- likewise, of the store with which they fail and without which they would not
+    present_seq INTEGER,        -- likewise, the store with which they fail and without which they would not
+    present_site INTEGER,       -- likewise
+    present_stack INTEGER,      -- likewise
     present_name TEXT,          -- likewise
     present_operation TEXT,     -- likewise
     present_sites TEXT NOT NULL, -- likewise
-    last_site INTEGER NOT NULL, -- of the latest store before the power failure
-    last_name TEXT NOT NULL,    -- likewise
-    last_operation TEXT NOT NULL, -- likewise
+    last_seq INTEGER,           -- the latest store before the power failure; NULL: no power failed
+    last_site INTEGER,          -- likewise
+    last_stack INTEGER,         -- likewise
+    last_name TEXT,             -- likewise
+    last_operation TEXT,        -- likewise
     image INTEGER NOT NULL,     -- the one that shows it: the first that was explained, or the first; 0: none
     state TEXT NOT NULL,        -- its first origin; empty: none
     images INTEGER NOT NULL     -- how many

@@ -4,6 +4,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include "analyzer/symbols/code_names.h"
 #include "base/error.h"
 #include "replayer/test/finding_files.h"
 #include "replayer/test/pm_place.h"
@@ -30,7 +31,19 @@ Baseline baseline_of(const WorkerPlan &plan, const run::RunFiles &run, const Tes
     return *baseline;
 }
 
-TestReport stopped_by(Baseline baseline, const oracle::Judge &judge, Results &results)
+// Of all sessions, with the names of their code.
+std::vector<Finding> findings_in(Results &results, const trace::TraceReader &reader)
+{
+    const symbols::CodeNames names(reader);
+    std::vector<Finding> all = results.findings();
+    for (Finding &finding : all)
+        for (findings::Place &place : finding.places)
+            place.at = names.place(place.at.event);
+    return all;
+}
+
+TestReport stopped_by(Baseline baseline, const oracle::Judge &judge, Results &results,
+                      const trace::TraceReader &reader)
 {
     TestReport report;
     report.stop = TestStop::baseline;
@@ -38,7 +51,7 @@ TestReport stopped_by(Baseline baseline, const oracle::Judge &judge, Results &re
     report.baseline = std::move(baseline);
     results.end_session({to_string(report.stop), 0, 0, 0});
     report.all_verdicts = results.verdicts();
-    report.findings = results.findings();
+    report.findings = findings_in(results, reader);
     return report;
 }
 
@@ -49,7 +62,7 @@ bool TestReport::found_bugs() const
     if (baseline.fails())
         return true;
     for (const Finding &finding : findings)
-        if (finding.severity == "bug")
+        if (finding.severity == findings::Severity::bug)
             return true;
     return false;
 }
@@ -111,7 +124,7 @@ TestReport test_run(const run::RunFiles &run, const TestGuest &guest, oracle::Ju
                              place.path(),      options.always_fresh};
     Baseline baseline = baseline_of(plan, run, guest, options, results);
     if (baseline.stops())
-        return stopped_by(std::move(baseline), judge, results);
+        return stopped_by(std::move(baseline), judge, results, reader);
     TestWalk walk(run, reader, plan, options, results, progress);
     TestReport &report = walk.report();
     report.promise = judge.promise();
@@ -137,7 +150,7 @@ TestReport test_run(const run::RunFiles &run, const TestGuest &guest, oracle::Ju
     report.disagreements = results.disagreements();
     report.infra_reasons = results.infra_reasons();
     report.states = results.states();
-    report.findings = results.findings();
+    report.findings = findings_in(results, reader);
     update_findings(run, report.findings);
     return report;
 }

@@ -138,9 +138,7 @@ void TestWalk::collect()
 // A warning may have become one, by a state of an image that was judged before.
 void TestWalk::count_bugs()
 {
-    for (const Finding &finding : results_.findings())
-        if (finding.severity == "bug")
-            triage_.bugs().insert(finding.id);
+    triage_.bugs().merge(results_.bugs());
 }
 
 void TestWalk::settle(Outcome outcome)

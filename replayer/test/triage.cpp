@@ -18,6 +18,15 @@ const oracle::Evidence &evidence_of(const Failure &failure)
     return deciding_evidence(failure.outcome.judgement);
 }
 
+std::vector<findings::Evidence> evidence_in(const oracle::Judgement &judgement)
+{
+    std::vector<findings::Evidence> all;
+    for (const oracle::Evidence &each : judgement.evidence)
+        all.push_back({each.oracle, to_string(each.verdict), title_of(each), each.summary,
+                       each.details.text()});
+    return all;
+}
+
 // What the workload was doing; empty where no operation was going on.
 std::string operation_at(const trace::TraceReader &reader, std::uint64_t seq)
 {
@@ -37,13 +46,9 @@ std::string operation_at(const trace::TraceReader &reader, std::uint64_t seq)
 
 Triage::Triage(const Desk &desk, WorkerPool &pool, const HangWatch &hangs, Deadline deadline)
     : desk_(desk), pool_(pool), hangs_(hangs), deadline_(deadline), names_(desk.reader),
-      grouping_(desk.results.findings())
+      grouping_(desk.results.findings()), findings_(desk.results.findings().size()),
+      bugs_(desk.results.bugs())
 {
-    for (const Finding &known : desk.results.findings()) {
-        ++findings_;
-        if (known.severity == "bug")
-            bugs_.insert(known.id);
-    }
 }
 
 bool Triage::may_ask(const Failure &failure) const
@@ -135,24 +140,21 @@ std::string Triage::file_finding(const Case &filed)
         desk_.results.add_to_finding(finding);
         return finding.id;
     }
-    findings_ += finding.images == 1;
-    FindingStacks stacks;
-    const auto describe = [&](const trace::EventRef &store, std::vector<std::string> &stack) {
-        stack = names_.stack(store.stack);
-        return FindingStore{store.site, names_.where(store.site),
-                            operation_at(desk_.reader, store.seq)};
-    };
-    if (finding.absent)
-        finding.absent = describe(*explanation.decided->absent, stacks.absent);
-    if (finding.present)
-        finding.present = describe(*explanation.decided->present, stacks.present);
-    finding.last = describe(failure.last_store, stacks.last);
-    finding.severity = bugs_.contains(finding.id) ? "bug" : "warning";
+    findings_ += finding.count == 1;
+    finding.places.push_back(
+        {.role = std::string(findings::kLast), .at = {.event = failure.last_store}});
+    for (findings::Place &place : finding.places) {
+        place.at = names_.place(place.at.event);
+        place.operation = operation_at(desk_.reader, place.at.event.seq);
+    }
+    const bool is_bug = bugs_.contains(finding.id);
+    finding.severity = is_bug ? findings::Severity::bug : findings::Severity::warning;
+    finding.note = is_bug ? "" : findings::kIncidentalLock;
     finding.title = title_of(evidence);
+    finding.evidence = evidence_in(failure.outcome.judgement);
     finding.image = failure.outcome.image;
     finding.state = failure.state;
-    write_finding(desk_.run, desk_.reader, finding, failure.outcome.judgement, stacks,
-                  desk_.incidental);
+    write_finding(desk_.run, desk_.reader, finding, failure.outcome.judgement, desk_.incidental);
     desk_.results.put_finding(finding);
     return finding.id;
 }

@@ -4,10 +4,6 @@
 
 #include <set>
 
-#include <nlohmann/json.hpp>
-
-#include <nlohmann/json.hpp>
-
 #include "base/digest.h"
 #include "base/error.h"
 #include "base/folder.h"
@@ -68,7 +64,7 @@ std::optional<Finding> workload_finding(const run::RunFiles &run, const trace::R
         return std::nullopt;
     const bool hung = !crashed && ended(WorkloadEnd::hung);
     Finding finding;
-    finding.severity = "bug";
+    finding.kind = findings::Kind::workload;
     finding.oracle = kWorkloadOracle;
     finding.verdict = to_string(hung ? oracle::Verdict::guest_hang : oracle::Verdict::guest_crash);
     const std::string words = alarm ? alarm->summary : oracle::without_numbers(recording.outcome);
@@ -86,7 +82,7 @@ void write_workload_finding(const run::RunFiles &run, const Finding &finding)
     CHECK(run::is_finding_id(finding.id), "a finding's id names a folder");
     const Folder folder = run.folder().made_below("findings").made_below(finding.id);
     folder.write("console.log", log_of(run));
-    folder.write("summary.json", json_document(to_json(finding)));
+    write_summary(folder, finding);
 }
 
 } // namespace fencepost::test

@@ -20,6 +20,7 @@ protected:
                                          run_.string(), "--times", "0", "--json"});
         const CommandResult result = run_command(options);
         said_ = result.output + result.errors;
+        output_ = result.output;
         const json document = json::parse(result.output, nullptr, false);
         test_ = document.is_object() ? document.value("test", json()) : json();
         return result.end.by_signal ? -1 : result.end.code;
@@ -28,6 +29,18 @@ protected:
     {
         write_file(directory_.path() / "spec.toml", spec);
         return run(directory_.path() / "spec.toml", options);
+    }
+    // What was said and the summaries of the findings, against the published schema.
+    std::string schema_mistakes() const
+    {
+        const auto said = directory_.path() / "said.json";
+        write_file(said, output_);
+        std::vector<std::string> command = {
+            "/usr/bin/python3", FENCEPOST_SOURCE "/tests/cli/findings_schema.py", said.string()};
+        for (const auto &finding : std::filesystem::directory_iterator(run_ / "findings"))
+            command.push_back((finding.path() / "summary.json").string());
+        const CommandResult checked = run_command(command);
+        return checked.end.code == 0 ? "" : checked.output + checked.errors;
     }
     bool has_title(const std::string &part) const
     {
@@ -40,6 +53,7 @@ protected:
     const TemporaryDirectory directory_{"/tmp", "fp-promise-"};
     const std::filesystem::path run_ = directory_.path() / "run";
     std::string said_;
+    std::string output_;
     json test_;
 };
 
@@ -76,6 +90,8 @@ TEST_F(PromiseRun, SystemCallsOfAScriptAreHeldAgainstThePromise)
     EXPECT_EQ(tree.at("entries")[0].at("path"), ".");
     const json summary = json::parse(read_file(run_ / "findings" / id / "summary.json"));
     EXPECT_FALSE(summary.at("evidence")[0].at("details").at("against").empty());
+    EXPECT_EQ(summary, test_.at("findings")[0]);
+    EXPECT_EQ(schema_mistakes(), "");
 }
 
 // The commands of docs/how-to/test.md.

@@ -71,6 +71,9 @@ TEST_F(RunVerb, VerdictsOfAnotherTestDoNotCount)
     ASSERT_EQ(run(std::string(kLedger) + kLooks, {"--window", "op:99"}), 2) << said_;
     EXPECT_EQ(run(std::string(kLedger) + kLooks), 1) << said_;
     EXPECT_NE(said_.find("findings   1"), std::string::npos) << said_;
+    EXPECT_NE(said_.find("    also found by rule transient-data at the same store\n"),
+              std::string::npos)
+        << said_;
     // The same oracles by name are the same.
     EXPECT_EQ(fencepost({"test", "--oracle", "program", run_.string()}), 1) << said_;
     EXPECT_NE(said_.find("tested     0 images"), std::string::npos) << said_;

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "analyzer/report/json.h"
 #include "replayer/image/delta_file.h"
 #include "tests/guest/recorded_run.h"
 #include "tests/states/image_listener.h"
@@ -264,19 +265,20 @@ TEST(TestRun, FailuresBecomeFindingsWithEverythingToLookAt)
     EXPECT_TRUE(report.found_bugs());
     std::uint64_t images = 0;
     for (const Finding &finding : report.findings) {
-        images += finding.images;
+        images += finding.count;
         EXPECT_EQ(finding.summary, "a line is missing");
-        EXPECT_EQ(finding.decides, Decides::absent);
-        ASSERT_TRUE(finding.absent);
-        EXPECT_FALSE(finding.absent->operation.empty());
+        EXPECT_EQ(finding.decides, findings::Decides::absent);
+        const findings::Place *absent = place_of(finding, findings::kAbsent);
+        ASSERT_TRUE(absent);
+        EXPECT_EQ(absent, &finding.places.front());
+        EXPECT_FALSE(absent->operation.empty());
+        EXPECT_FALSE(absent->at.code.function.empty());
+        EXPECT_FALSE(absent->at.callers.empty());
         const auto directory = recorded().files().findings() / finding.id;
         const auto summary = nlohmann::json::parse(read_file(directory / "summary.json"));
-        EXPECT_EQ(summary.at("images"), finding.images);
-        EXPECT_EQ(summary.at("state"), finding.state);
+        EXPECT_EQ(summary, report::to_json(finding)) << "also of one that an earlier test found";
         EXPECT_EQ(summary.at("evidence").at(0).at("details").at("seq"), seq);
-        EXPECT_EQ(summary.at("absent").at("site"), finding.absent->name);
-        EXPECT_FALSE(summary.at("stacks").at("absent").empty());
-        EXPECT_TRUE(summary.at("present").is_null());
+        EXPECT_FALSE(place_of(finding, findings::kPresent));
         EXPECT_EQ(read_file(directory / "console.log"), "what the kernel said");
         EXPECT_EQ(image::read_delta(directory / "image.delta").state, finding.state);
     }
@@ -341,25 +343,25 @@ TEST(TestRun, WhatDecidesIsFoundByTests)
     EXPECT_GT(report.probes, 0u);
     // Images lack the head, the tail or both; the flag is what they have in common.
     const Finding &first = report.findings[0];
-    EXPECT_EQ(first.decides, Decides::order);
-    EXPECT_GE(first.images, 3u);
-    EXPECT_FALSE(first.absent);
+    EXPECT_EQ(first.decides, findings::Decides::order);
+    EXPECT_GE(first.count, 3u);
+    EXPECT_FALSE(place_of(first, findings::kAbsent));
     EXPECT_EQ(first.absent_sites.size(), 2u);
-    ASSERT_TRUE(first.present);
-    EXPECT_EQ(first.present->operation, "store m 4096 \"valid\"");
+    ASSERT_TRUE(place_of(first, findings::kPresent));
+    EXPECT_EQ(place_of(first, findings::kPresent)->operation, "store m 4096 \"valid\"");
     const Finding &second = report.findings[1];
     EXPECT_NE(second.id, first.id);
     EXPECT_EQ(second.summary, first.summary);
-    ASSERT_TRUE(second.absent);
-    EXPECT_EQ(second.absent->operation, "store m 256 \"bodybodybodybodybodybodybodybody\"");
-    EXPECT_EQ(report.verdicts.at("inconsistent"), first.images + second.images);
+    ASSERT_TRUE(place_of(second, findings::kAbsent));
+    const std::string body = place_of(second, findings::kAbsent)->operation;
+    EXPECT_EQ(body, "store m 256 \"bodybodybodybodybodybodybodybody\"");
+    EXPECT_EQ(report.verdicts.at("inconsistent"), first.count + second.count);
     for (const Finding &finding : report.findings) {
         const auto summary = nlohmann::json::parse(
             read_file(two_flags.files().findings() / finding.id / "summary.json"));
-        EXPECT_FALSE(summary.at("stacks").at("last").empty());
-        EXPECT_EQ(summary.at("decides"), to_string(finding.decides));
-        EXPECT_EQ(summary.at("last").at("site"), finding.last.name);
-        EXPECT_EQ(summary.at("stacks").at("absent").empty(), !finding.absent);
+        EXPECT_EQ(summary, report::to_json(finding));
+        ASSERT_TRUE(place_of(finding, findings::kLast));
+        EXPECT_FALSE(place_of(finding, findings::kLast)->at.callers.empty());
     }
 
     // In fresh guests only.
@@ -367,7 +369,8 @@ TEST(TestRun, WhatDecidesIsFoundByTests)
     options.always_fresh = options.restart = true;
     const TestReport fresh = test_run(two_flags.files(), two_flags.guest(), *judge, options, {});
     ASSERT_EQ(fresh.findings.size(), 2u);
-    EXPECT_EQ(fresh.findings[1].absent->operation, second.absent->operation);
+    ASSERT_TRUE(place_of(fresh.findings[1], findings::kAbsent));
+    EXPECT_EQ(place_of(fresh.findings[1], findings::kAbsent)->operation, body);
     EXPECT_GT(fresh.probes, 0u);
 }
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the rows say together: planted, found, missed, false positives."""
 import collections
-import json
 import re
 
 
@@ -14,16 +13,12 @@ def state_key(finding):
     return finding["verdict"], finding["oracle"], finding["summary"]
 
 
-def functions_of(finding, summary_file):
+def functions_of(finding):
     """The functions whose stores decide, with their callers; of a crash, where it happened."""
-    stores = [finding[side] for side in ("absent", "present", "last") if finding[side]]
-    functions = {store["site"].split("+")[0].split(" ")[0] for store in stores}
-    if summary_file.exists():
-        summary = json.loads(summary_file.read_text())
-        for stack in summary["stacks"].values():
-            functions.update(stack)
-        functions.update(each["details"]["function"] for each in summary["evidence"]
-                         if isinstance(each.get("details"), dict) and each["details"].get("function"))
+    functions = {place["site"]["function"].split("+")[0] for place in finding["places"]}
+    functions.update(caller["function"] for place in finding["places"] for caller in place["stack"])
+    functions.update(each["details"]["function"] for each in finding["evidence"]
+                     if isinstance(each["details"], dict) and each["details"].get("function"))
     return sorted(functions)
 
 

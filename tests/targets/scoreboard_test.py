@@ -4,7 +4,6 @@
 import argparse
 import importlib.machinery
 import importlib.util
-import json
 import pathlib
 import sys
 import tempfile
@@ -99,13 +98,14 @@ class Table(unittest.TestCase):
 
 
     def test_functions_of_a_finding(self):
-        sides = {"absent": {"site": "memcpy+0x12", "operation": ""}, "present": None, "last": None}
-        with tempfile.TemporaryDirectory() as name:
-            file = pathlib.Path(name) / "summary.json"
-            self.assertEqual(scoreboard_table.functions_of(sides, file), ["memcpy"])
-            file.write_text(json.dumps({"stacks": {"absent": ["write_bytes", "vfs_write"], "last": []},
-                                        "evidence": [{"details": {"function": "check_places"}}, {"details": None}]}))
-            self.assertEqual(scoreboard_table.functions_of(sides, file), ["check_places", "memcpy", "vfs_write", "write_bytes"])
+        def place(function, *callers):
+            return {"site": {"function": function}, "stack": [{"function": caller} for caller in callers]}
+
+        self.assertEqual(scoreboard_table.functions_of({"places": [place("libc.so.6+0x12")], "evidence": []}), ["libc.so.6"])
+        self.assertEqual(scoreboard_table.functions_of(
+            {"places": [place("memcpy", "write_bytes", "vfs_write"), place("memcpy")],
+             "evidence": [{"details": {"function": "check_places"}}, {"details": None}]}),
+            ["check_places", "memcpy", "vfs_write", "write_bytes"])
 
 
 class Rows(unittest.TestCase):

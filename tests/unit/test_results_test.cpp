@@ -12,6 +12,11 @@
 namespace fencepost::test {
 namespace {
 
+using findings::Decides;
+using findings::kAbsent;
+using findings::kLast;
+using findings::kPresent;
+using findings::Severity;
 using oracle::Verdict;
 
 using test::Explanation;
@@ -37,6 +42,22 @@ Explanation tested(trace::SiteId absent, trace::SiteId present, Explanation expl
     if (present != 0)
         explanation.decided->present = {.seq = present, .site = present};
     return explanation;
+}
+
+findings::Place place_at(std::string_view role, const trace::EventRef &event,
+                         const std::string &function = "", const std::string &operation = "")
+{
+    findings::Place place = {.role = std::string(role), .at = {.event = event}};
+    place.at.code.function = function;
+    place.operation = operation;
+    return place;
+}
+
+// 0: it has no such place.
+trace::SiteId site_of(const Finding &finding, std::string_view role)
+{
+    const findings::Place *place = place_of(finding, role);
+    return place ? place->at.event.site : 0;
 }
 
 class ResultsTest : public testing::Test {
@@ -302,13 +323,17 @@ TEST_F(ResultsTest, OneArchitecturalStateMakesAFindingABug)
     Results results = open();
     results.begin_session({});
     const auto image = results.see({1, 1}, 0, {7, "a", false}).image;
-    results.put_finding({.id = "f", .severity = "warning", .image = image});
+    results.put_finding({.id = "f", .severity = Severity::warning, .image = image});
     results.put_outcome(outcome(image, Verdict::inconsistent), "f");
     results.commit();
-    EXPECT_EQ(results.findings().at(0).severity, "warning");
+    EXPECT_EQ(results.findings().at(0).severity, Severity::warning);
+    EXPECT_EQ(results.findings().at(0).note, "relies on an incidental locked instruction");
+    EXPECT_TRUE(results.bugs().empty());
     results.see({1, 1}, 0, {8, "b", true});
     results.commit();
-    EXPECT_EQ(results.findings().at(0).severity, "bug");
+    EXPECT_EQ(results.findings().at(0).severity, Severity::bug);
+    EXPECT_EQ(results.findings().at(0).note, "");
+    EXPECT_EQ(results.bugs(), std::set<std::string>{"f"});
 }
 
 TEST_F(ResultsTest, AFindingKeepsWhatItsImagesHaveInCommon)
@@ -316,44 +341,62 @@ TEST_F(ResultsTest, AFindingKeepsWhatItsImagesHaveInCommon)
     Results results = open();
     results.begin_session({});
     Finding finding = {.id = "f",
+                       .places = {place_at(kAbsent, {30, 3, 13}, "append", "write a"),
+                                  place_at(kPresent, {40, 4, 14}, "commit"),
+                                  place_at(kLast, {50, 5, 15}, "elsewhere", "fsync b")},
                        .decides = Decides::order,
-                       .absent = FindingStore{3, "append_a_record+0x4", "write a/very/long/name"},
-                       .present = FindingStore{4, "commit_the_whole_record", ""},
                        .absent_sites = {3},
                        .present_sites = {4},
-                       .last = {5, "something_else_entirely", "fsync another/long/name"},
                        .image = see(results, {1, 1}, 0).image};
+    results.put_outcome(outcome(finding.image, Verdict::inconsistent), "f");
     results.put_finding(finding);
     Finding kept = results.findings().at(0);
+    EXPECT_EQ(kept.kind, findings::Kind::crash_state);
     EXPECT_EQ(kept.decides, Decides::order);
-    EXPECT_EQ(kept.absent->name, "append_a_record+0x4");
-    EXPECT_EQ(kept.absent->operation, "write a/very/long/name");
-    EXPECT_EQ(kept.present->site, 4u);
-    EXPECT_EQ(kept.present->operation, "");
-    EXPECT_EQ(kept.last.name, "something_else_entirely");
-    EXPECT_EQ(kept.last.operation, "fsync another/long/name");
+    ASSERT_EQ(kept.places.size(), 3u);
+    EXPECT_EQ(kept.places[0].role, kAbsent);
+    EXPECT_EQ(kept.places[0].at.event, (trace::EventRef{30, 3, 13}));
+    EXPECT_EQ(kept.places[0].operation, "write a");
+    EXPECT_EQ(kept.places[1].role, kPresent);
+    EXPECT_EQ(kept.places[1].at.event, (trace::EventRef{40, 4, 14}));
+    EXPECT_EQ(kept.places[1].operation, "");
+    EXPECT_EQ(kept.places[2].role, kLast);
+    EXPECT_EQ(kept.places[2].at.event, (trace::EventRef{50, 5, 15}));
+    EXPECT_EQ(kept.places[2].operation, "fsync b");
     EXPECT_EQ(kept.absent_sites, std::vector<trace::SiteId>{3});
     EXPECT_EQ(kept.present_sites, std::vector<trace::SiteId>{4});
-    EXPECT_EQ(kept.images, 1u);
+    EXPECT_EQ(kept.count, 1u);
+    ASSERT_EQ(kept.evidence.size(), 1u);
+    EXPECT_EQ(kept.evidence[0].oracle, "mount");
+    EXPECT_EQ(kept.evidence[0].verdict, "inconsistent");
+    EXPECT_EQ(kept.evidence[0].details, "{\"line\":\"\uFFFD\"}");
 
-    finding.absent.reset();
+    std::erase_if(finding.places, [](const auto &place) { return place.role == kAbsent; });
     finding.absent_sites = {3, 6};
     results.add_to_finding(finding);
     kept = results.findings().at(0);
     EXPECT_EQ(kept.decides, Decides::order);
-    EXPECT_FALSE(kept.absent);
-    EXPECT_EQ(kept.present->name, "commit_the_whole_record");
+    EXPECT_EQ(site_of(kept, kAbsent), 0u);
+    EXPECT_EQ(site_of(kept, kPresent), 4u);
     EXPECT_EQ(kept.absent_sites, (std::vector<trace::SiteId>{3, 6}));
     EXPECT_EQ(kept.present_sites, std::vector<trace::SiteId>{4});
-    EXPECT_EQ(kept.images, 2u);
+    EXPECT_EQ(kept.count, 2u);
 
     // An image that shows it better.
     finding.state = "another";
     results.put_finding(finding);
     kept = results.findings().at(0);
     EXPECT_EQ(kept.state, "another");
-    EXPECT_EQ(kept.last.operation, "fsync another/long/name");
-    EXPECT_EQ(kept.images, 3u);
+    EXPECT_EQ(site_of(kept, kLast), 5u);
+    EXPECT_EQ(kept.count, 3u);
+    results.commit();
+    trace::Database database(path(), SQLITE_OPEN_READONLY);
+    trace::Statement row(database.get(),
+                         "SELECT absent_name, present_name, last_name FROM finding");
+    ASSERT_TRUE(row.step());
+    EXPECT_TRUE(row.is_null(0));
+    EXPECT_EQ(row.text(1), "commit");
+    EXPECT_EQ(row.text(2), "elsewhere");
 }
 
 // Files may be anybody's: what decides is what is there.
@@ -363,9 +406,9 @@ TEST_F(ResultsTest, AFindingThatLacksItsStoresIsUnknown)
         Results results = open();
         results.begin_session({});
         results.put_finding({.id = "0123456789ab",
+                             .places = {place_at(kAbsent, {30, 3, 0})},
                              .verdict = "inconsistent",
                              .decides = Decides::absent,
-                             .absent = FindingStore{3, "append", ""},
                              .absent_sites = {3}});
         EXPECT_EQ(results.findings().at(0).decides, Decides::absent);
         results.commit();
@@ -374,11 +417,11 @@ TEST_F(ResultsTest, AFindingThatLacksItsStoresIsUnknown)
         .execute("UPDATE finding SET decides = 'order', absent_sites = '[x'");
     const Finding kept = open().findings().at(0);
     EXPECT_EQ(kept.decides, Decides::unknown);
-    EXPECT_FALSE(kept.absent);
+    EXPECT_EQ(site_of(kept, kAbsent), 0u);
     const Finding explained =
         Grouping({kept}).place({"", Verdict::inconsistent, "", {}}, tested(0, 9)).finding;
     EXPECT_EQ(explained.id, "0123456789ab");
-    EXPECT_FALSE(explained.absent);
+    EXPECT_EQ(site_of(explained, kAbsent), 0u);
 }
 
 class GroupingTest : public testing::Test {
@@ -403,19 +446,19 @@ TEST_F(GroupingTest, AFlagWithoutPartsOfItsRecordIsOneFinding)
 {
     const Finding first = place(tested(4, 9));
     EXPECT_EQ(first.decides, Decides::order);
-    EXPECT_EQ(first.absent->site, 4u);
-    EXPECT_EQ(first.present->site, 9u);
-    EXPECT_EQ(place(tested(4, 9)).absent->site, 4u);
+    EXPECT_EQ(site_of(first, kAbsent), 4u);
+    EXPECT_EQ(site_of(first, kPresent), 9u);
+    EXPECT_EQ(site_of(place(tested(4, 9)), kAbsent), 4u);
     const Finding other_part = place(tested(5, 9));
     EXPECT_EQ(other_part.id, first.id);
     EXPECT_EQ(other_part.decides, Decides::order);
-    EXPECT_FALSE(other_part.absent) << "it is not the same for all";
+    EXPECT_EQ(site_of(other_part, kAbsent), 0u) << "it is not the same for all";
     EXPECT_EQ(other_part.absent_sites, (std::vector<trace::SiteId>{4, 5}));
-    EXPECT_EQ(other_part.present->site, 9u);
+    EXPECT_EQ(site_of(other_part, kPresent), 9u);
     const Finding guaranteed = place(tested(5, 0));
     EXPECT_EQ(guaranteed.id, first.id) << "the flag is guaranteed by now";
-    EXPECT_EQ(guaranteed.present->site, 9u);
-    EXPECT_EQ(guaranteed.images, 4u);
+    EXPECT_EQ(site_of(guaranteed, kPresent), 9u);
+    EXPECT_EQ(guaranteed.count, 4u);
 
     EXPECT_NE(place(tested(5, 0, guess({5, 9}, {}))).id, first.id) << "the flag is not there";
     EXPECT_NE(place(tested(5, 8)).id, first.id) << "another flag";
@@ -429,8 +472,8 @@ TEST_F(GroupingTest, ALogThatIsMissingWithSeveralStoresIsOneFinding)
     const Finding other_store = place(tested(4, 8));
     EXPECT_EQ(other_store.id, first.id);
     EXPECT_EQ(other_store.decides, Decides::order);
-    EXPECT_EQ(other_store.absent->site, 4u);
-    EXPECT_FALSE(other_store.present);
+    EXPECT_EQ(site_of(other_store, kAbsent), 4u);
+    EXPECT_EQ(site_of(other_store, kPresent), 0u);
     EXPECT_NE(place(tested(5, 9)).id, first.id) << "9 does not decide all of them";
     EXPECT_NE(place(tested(5, 0)).id, first.id);
     EXPECT_EQ(place(tested(4, 0)).decides, Decides::order) << "8 and 9 are guaranteed by now";
@@ -518,7 +561,7 @@ TEST_F(GroupingTest, WhatCouldNotBeFoundOutMakesOneFinding)
     EXPECT_EQ(explained.finding.id, first.id);
     EXPECT_TRUE(explained.shows);
     EXPECT_EQ(explained.finding.decides, Decides::order);
-    EXPECT_EQ(explained.finding.images, 11u);
+    EXPECT_EQ(explained.finding.count, 11u);
     EXPECT_FALSE(grouping_.place(evidence(), tested(4, 9)).shows);
     EXPECT_NE(place(tested(5, 8)).id, first.id);
     EXPECT_EQ(place(guess({8}, {})).id, first.id) << "no reason for one more";

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// See finding_rows.h.
+#include "replayer/test/finding_rows.h"
+
+#include <nlohmann/json.hpp>
+
+#include "replayer/test/workload_finding.h"
+
+namespace fencepost::test {
+
+using findings::Decides;
+using findings::Finding;
+using findings::Place;
+using trace::Statement;
+
+namespace {
+
+std::vector<trace::SiteId> sites_in(std::string_view text)
+{
+    std::vector<trace::SiteId> sites;
+    if (const auto list = nlohmann::json::parse(text, nullptr, false); list.is_array())
+        for (const nlohmann::json &site : list)
+            if (site.is_number_unsigned())
+                sites.push_back(site.get<trace::SiteId>());
+    return sites;
+}
+
+// Columns of a place in a row that is read: seq, site, stack, operation. NULL: there is none.
+void read_place(Statement &row, int column, std::string_view role, Finding &finding)
+{
+    if (row.is_null(column + 1))
+        return;
+    Place place = {.role = std::string(role), .at = {}};
+    place.at.event = {.seq = row.number(column),
+                      .site = static_cast<trace::SiteId>(row.number(column + 1)),
+                      .stack = static_cast<trace::StackId>(row.number(column + 2))};
+    place.operation = row.text(column + 3);
+    finding.places.push_back(std::move(place));
+}
+
+void read_evidence(trace::Database &database, Finding &finding)
+{
+    Statement rows(database.get(), "SELECT oracle, verdict, title, summary, details FROM evidence "
+                                   "WHERE image = ? ORDER BY rowid");
+    rows.bind(1, finding.image);
+    while (rows.step())
+        finding.evidence.push_back({std::string(rows.text(0)), std::string(rows.text(1)),
+                                    std::string(rows.text(2)), std::string(rows.text(3)),
+                                    std::string(rows.text(4))});
+    finding.title = finding.summary;
+    for (const findings::Evidence &each : finding.evidence)
+        if (each.oracle == finding.oracle && each.summary == finding.summary)
+            finding.title = each.title;
+}
+
+} // namespace
+
+void put_finding_row(trace::Database &database, const Finding &finding)
+{
+    // Texts are borrowed until the row is written.
+    const std::string absent_sites = nlohmann::json(finding.absent_sites).dump();
+    const std::string present_sites = nlohmann::json(finding.present_sites).dump();
+    std::string names[3];
+    Statement row(
+        database.get(),
+        "INSERT INTO finding VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, "
+        "?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, 1) ON CONFLICT (id) DO UPDATE SET "
+        "images = images + 1, decides = ?6, "
+        "(absent_seq, absent_site, absent_stack, absent_name, absent_operation, absent_sites) = "
+        "(?7, ?8, ?9, ?10, ?11, ?12), "
+        "(present_seq, present_site, present_stack, present_name, present_operation, "
+        "present_sites) = (?13, ?14, ?15, ?16, ?17, ?18), "
+        "(last_seq, last_site, last_stack, last_name, last_operation) = (?19, ?20, ?21, ?22, ?23), "
+        "image = ?24, state = ?25");
+    row.bind(1, std::string_view(finding.id))
+        .bind(2, name_of(finding.severity))
+        .bind(3, std::string_view(finding.verdict))
+        .bind(4, std::string_view(finding.oracle))
+        .bind(5, std::string_view(finding.summary))
+        .bind(6, name_of(finding.decides))
+        .bind(12, std::string_view(absent_sites))
+        .bind(18, std::string_view(present_sites))
+        .bind(24, finding.image)
+        .bind(25, std::string_view(finding.state));
+    const auto bind = [&](int column, std::string_view role, std::string &name) {
+        const Place *place = place_of(finding, role);
+        if (!place)
+            return;
+        name = text_of(place->at.code);
+        row.bind(column, place->at.event.seq)
+            .bind(column + 1, std::uint64_t{place->at.event.site})
+            .bind(column + 2, std::uint64_t{place->at.event.stack})
+            .bind(column + 3, std::string_view(name))
+            .bind(column + 4, std::string_view(place->operation));
+    };
+    bind(7, findings::kAbsent, names[0]);
+    bind(13, findings::kPresent, names[1]);
+    bind(19, findings::kLast, names[2]);
+    row.run();
+}
+
+void put_workload_finding_row(trace::Database &database, const Finding &finding)
+{
+    Statement(database.get(),
+              "INSERT OR IGNORE INTO finding (id, severity, verdict, oracle, summary, decides, "
+              "absent_sites, present_sites, image, state, images) "
+              "VALUES (?1, ?2, ?3, ?4, ?5, 'unknown', '[]', '[]', 0, '', 0)")
+        .bind(1, std::string_view(finding.id))
+        .bind(2, name_of(finding.severity))
+        .bind(3, std::string_view(finding.verdict))
+        .bind(4, std::string_view(finding.oracle))
+        .bind(5, std::string_view(finding.summary))
+        .run();
+}
+
+void add_to_finding_row(trace::Database &database, const Finding &finding)
+{
+    const std::string absent_sites = nlohmann::json(finding.absent_sites).dump();
+    const std::string present_sites = nlohmann::json(finding.present_sites).dump();
+    Statement(database.get(), "UPDATE finding SET images = images + 1, decides = ?2, "
+                              "absent_sites = ?3, present_sites = ?4 WHERE id = ?1")
+        .bind(1, std::string_view(finding.id))
+        .bind(2, name_of(finding.decides))
+        .bind(3, std::string_view(absent_sites))
+        .bind(4, std::string_view(present_sites))
+        .run();
+    const auto forget = [&](std::string_view role, const char *statement) {
+        if (!place_of(finding, role))
+            Statement(database.get(), statement).bind(1, std::string_view(finding.id)).run();
+    };
+    forget(findings::kAbsent,
+           "UPDATE finding SET (absent_seq, absent_site, absent_stack, absent_name, "
+           "absent_operation) = (NULL, NULL, NULL, NULL, NULL) WHERE id = ?");
+    forget(findings::kPresent,
+           "UPDATE finding SET (present_seq, present_site, present_stack, present_name, "
+           "present_operation) = (NULL, NULL, NULL, NULL, NULL) WHERE id = ?");
+}
+
+std::vector<Finding> finding_rows(trace::Database &database)
+{
+    std::vector<Finding> found;
+    Statement rows(database.get(),
+                   "SELECT id, severity, verdict, oracle, summary, decides, absent_sites, "
+                   "present_sites, image, state, images, "
+                   "absent_seq, absent_site, absent_stack, absent_operation, "
+                   "present_seq, present_site, present_stack, present_operation, "
+                   "last_seq, last_site, last_stack, last_operation FROM finding ORDER BY image");
+    while (rows.step()) {
+        Finding &finding = found.emplace_back();
+        finding.id = rows.text(0);
+        finding.severity = findings::severity_named(rows.text(1)).value_or(findings::Severity::bug);
+        finding.verdict = rows.text(2);
+        finding.oracle = rows.text(3);
+        finding.kind = finding.oracle == kWorkloadOracle ? findings::Kind::workload
+                                                         : findings::Kind::crash_state;
+        finding.summary = rows.text(4);
+        finding.absent_sites = sites_in(rows.text(6));
+        finding.present_sites = sites_in(rows.text(7));
+        finding.decides =
+            with_stores(findings::decides_named(rows.text(5)).value_or(Decides::unknown),
+                        !finding.absent_sites.empty(), !finding.present_sites.empty());
+        finding.image = rows.number(8);
+        finding.state = rows.text(9);
+        finding.count = rows.number(10);
+        if (!finding.absent_sites.empty())
+            read_place(rows, 11, findings::kAbsent, finding);
+        if (!finding.present_sites.empty())
+            read_place(rows, 15, findings::kPresent, finding);
+        read_place(rows, 19, findings::kLast, finding);
+        if (finding.severity == findings::Severity::warning)
+            finding.note = findings::kIncidentalLock;
+        read_evidence(database, finding);
+    }
+    return found;
+}
+
+} // namespace fencepost::test
