@@ -127,33 +127,34 @@ void Tracer::instrument_stacks(qemu_plugin_insn *instruction, CodePoint &code)
 
 void Tracer::count_quality(trace::TraceWriter &writer) const
 {
-    using trace::Severity;
-    auto count = [&](const char *name, std::uint64_t value, Severity severity,
+    using trace::QualityLevel;
+    auto count = [&](const char *name, std::uint64_t value, QualityLevel severity,
                      const char *meaning) {
         writer.put_data_quality({name, static_cast<std::int64_t>(value), severity, meaning});
     };
-    count("undecodable_instructions", quality_.undecodable_instructions, Severity::warning,
+    count("undecodable_instructions", quality_.undecodable_instructions, QualityLevel::warning,
           "Instructions were executed that the tracer cannot decode; their stores are recorded, "
           "but not whether "
           "they are non-temporal, flush or fence.");
-    count("untranslated_stores", quality_.untranslated_stores, Severity::error,
+    count("untranslated_stores", quality_.untranslated_stores, QualityLevel::error,
           "Stores were executed whose physical address could not be found; they are missing if "
           "they were to PM.");
-    count("untranslated_flushes", quality_.untranslated_flushes, Severity::error,
+    count("untranslated_flushes", quality_.untranslated_flushes, QualityLevel::error,
           "Flushes were executed whose physical address could not be found; they are missing if "
           "they were of PM.");
-    count("unread_registers", guest_.failed_reads() + quality_.unknown_processes, Severity::error,
+    count("unread_registers", guest_.failed_reads() + quality_.unknown_processes,
+          QualityLevel::error,
           "QEMU did not give a register that decides what an event is, or whose it is.");
     const AbsentFlushCounts absent = absent_.counts();
     count("flushes_of_absent_pages", absent.resolved + absent.overtaken + absent.unresolved,
-          Severity::info,
+          QualityLevel::info,
           "Flushes were executed through a mapping whose page nobody had touched; hardware maps "
           "the page first.");
-    count("unresolved_absent_flushes", absent.overtaken + absent.unresolved, Severity::warning,
+    count("unresolved_absent_flushes", absent.overtaken + absent.unresolved, QualityLevel::warning,
           "Flushes of pages that were not mapped are left out, because the page never appeared in "
           "PM, or its line was "
           "stored to before it did; what they flush stays in flight.");
-    count("malformed_markers", quality_.malformed_markers, Severity::warning,
+    count("malformed_markers", quality_.malformed_markers, QualityLevel::warning,
           "Marker instructions were executed with a payload that says nothing known; they are left "
           "out.");
 }

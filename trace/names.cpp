@@ -66,10 +66,10 @@ std::string_view name_of(Privilege privilege)
     return name_at(kNames, static_cast<unsigned>(privilege));
 }
 
-std::string_view name_of(Severity severity)
+std::string_view name_of(QualityLevel level)
 {
     static constexpr std::string_view kNames[] = {"info", "warning", "error"};
-    return name_at(kNames, static_cast<unsigned>(severity));
+    return name_at(kNames, static_cast<unsigned>(level));
 }
 
 std::string_view name_of(RecordingState state)

@@ -215,7 +215,7 @@ std::vector<DataQuality> TraceReader::data_quality() const
     while (row.step())
         counters.push_back({.name = std::string(row.text(0)),
                             .value = row.integer(1),
-                            .severity = named(row.text(2), Severity::error, path_),
+                            .severity = named(row.text(2), QualityLevel::error, path_),
                             .meaning = std::string(row.text(3))});
     return counters;
 }

@@ -81,13 +81,14 @@ struct CodeLocation {
     std::string module = {};       // replaces the recorder's when it is not empty
 };
 
-enum class Severity : std::uint8_t { info, warning, error };
+// What a counter other than 0 says about a recording.
+enum class QualityLevel : std::uint8_t { info, warning, error };
 
 // `error` means that a guarantee of the recording does not hold while `value` is not 0.
 struct DataQuality {
     std::string name = {};
     std::int64_t value = 0;
-    Severity severity = Severity::info;
+    QualityLevel severity = QualityLevel::info;
     std::string meaning = {};
 };
 
@@ -102,7 +103,7 @@ struct Recording {
 };
 
 std::string_view name_of(Privilege privilege);
-std::string_view name_of(Severity severity);
+std::string_view name_of(QualityLevel level);
 std::string_view name_of(RecordingState state);
 
 } // namespace fencepost::trace

@@ -259,7 +259,7 @@ std::vector<std::string> Engine::statements()
         all.push_back(fmt::format("the recording is {}: what is in flight at its end is not judged",
                                   name_of(state)));
     for (const trace::DataQuality &counter : reader_.data_quality())
-        if (counter.severity == trace::Severity::error && counter.value != 0)
+        if (counter.severity == trace::QualityLevel::error && counter.value != 0)
             all.push_back(fmt::format("{} = {}: {}; findings may be wrong", counter.name,
                                       counter.value, counter.meaning));
     if (code_.nameless_sites() != 0)

@@ -210,12 +210,12 @@ SymbolizeReport symbolize_trace(const std::filesystem::path &path, const SymbolS
     amendment.put_data_quality(
         {.name = "sites_without_symbol",
          .value = static_cast<std::int64_t>(report.sites - report.named_sites),
-         .severity = trace::Severity::info,
+         .severity = trace::QualityLevel::info,
          .meaning = "sites whose function is not known: they show as addresses"});
     amendment.put_data_quality(
         {.name = "frames_without_symbol",
          .value = static_cast<std::int64_t>(report.frames - report.named_frames),
-         .severity = trace::Severity::info,
+         .severity = trace::QualityLevel::info,
          .meaning = "callers in call stacks whose function is not known: they show as addresses"});
     amendment.commit();
     return report;

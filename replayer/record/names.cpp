@@ -15,7 +15,7 @@ namespace {
 void count_incidental_fences(const fs::path &path, const std::vector<std::string> &named)
 {
     trace::DataQuality counter = {.name = "incidental_fences",
-                                  .severity = trace::Severity::info,
+                                  .severity = trace::QualityLevel::info,
                                   .meaning = "sfence and mfence of functions that do not mean PM: "
                                              "they do not count under explicit fences"};
     std::string functions;

@@ -142,13 +142,13 @@ std::vector<trace::DataQuality> reach_counters(const Reach &reach, const run::In
     const bool lost = reach.volatile_flushes != 0 && reach.program_flushes == 0;
     std::vector<trace::DataQuality> counters;
     counters.push_back(
-        {kNothing, !reach.reached(), trace::Severity::warning,
+        {kNothing, !reach.reached(), trace::QualityLevel::warning,
          fmt::format("nothing that the workload wrote reached PM, so no crash state "
                      "shows anything of it; {}",
                      why_nothing(mount, without_dax,
                                  mount && worked_below(mount->target, reach, inputs)))});
     counters.push_back(
-        {kWithoutDax, without_dax, trace::Severity::warning,
+        {kWithoutDax, without_dax, trace::QualityLevel::warning,
          mount
              ? fmt::format(
                    "{} is mounted with '{}' and has no DAX: what the workload writes goes through "
@@ -157,7 +157,7 @@ std::vector<trace::DataQuality> reach_counters(const Reach &reach, const run::In
                    mount->fstype, mount->options)
              : std::string("there is no file system")});
     counters.push_back({kVolatile, lost ? static_cast<std::int64_t>(reach.volatile_flushes) : 0,
-                        trace::Severity::warning,
+                        trace::QualityLevel::warning,
                         fmt::format("programs of the workload flushed memory that is not PM, and "
                                     "never PM{}{}: what they map is "
                                     "not PM; let them map a file on a mount with dax",

@@ -393,10 +393,10 @@ RecordResult Recorder::record(const run::Inputs &inputs, const fs::path &trace,
     amendment.put_outcome(result.outcome);
     amendment.put_data_quality(
         {"incomplete_lines", static_cast<std::int64_t>(result.differing_lines),
-         trace::Severity::error,
+         trace::QualityLevel::error,
          "lines of PM that differ at the end from what the recorded stores left there"});
     amendment.put_data_quality(
-        {"late_lines", static_cast<std::int64_t>(replayed.late().stores), trace::Severity::info,
+        {"late_lines", static_cast<std::int64_t>(replayed.late().stores), trace::QualityLevel::info,
          "lines of PM that were written after the workload's end, while the machine was "
          "stopped; they are no part of the recording"});
     for (const trace::DataQuality &counter :
@@ -404,7 +404,7 @@ RecordResult Recorder::record(const run::Inputs &inputs, const fs::path &trace,
         amendment.put_data_quality(counter);
     amendment.put_data_quality(
         {"stores_outside_pm", static_cast<std::int64_t>(replayed.counts().outside),
-         trace::Severity::error, "recorded stores with a byte outside of every PM device"});
+         trace::QualityLevel::error, "recorded stores with a byte outside of every PM device"});
     amendment.commit();
     return result;
 }

@@ -96,7 +96,7 @@ const char *to_string(Completeness completeness)
 bool VerifyReport::counters_good() const
 {
     return std::none_of(counters.begin(), counters.end(), [](const trace::DataQuality &counter) {
-        return counter.severity == trace::Severity::error && counter.value != 0;
+        return counter.severity == trace::QualityLevel::error && counter.value != 0;
     });
 }
 

@@ -35,7 +35,7 @@ void require_complete(const trace::TraceReader &reader)
              "{} is not complete (its recording is {}): crash states would be wrong",
              reader.path().string(), trace::name_of(reader.recording().state));
     for (const trace::DataQuality &counter : reader.data_quality())
-        if (counter.severity == trace::Severity::error && counter.value != 0)
+        if (counter.severity == trace::QualityLevel::error && counter.value != 0)
             fail(ErrorKind::trace,
                  "{} does not hold what a recording guarantees ({} is {}): crash states would be "
                  "wrong",

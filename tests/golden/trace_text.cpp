@@ -252,7 +252,7 @@ private:
     {
         DataQuality counter = {.name = line.word("a name")};
         counter.value = line.signed_number("the value");
-        const auto severity = enum_named(line.word("the severity"), Severity::error);
+        const auto severity = enum_named(line.word("the severity"), QualityLevel::error);
         if (!severity)
             line.fail_here("a severity is info, warning or error");
         counter.severity = *severity;

@@ -98,7 +98,7 @@ TEST(Record, Ext4Script)
                                         "mv a/1 a/one; sync"}));
     EXPECT_EQ(marker_counts(reader)[MarkerKind::op_end], 3);
     for (const trace::DataQuality &counter : reader.data_quality())
-        EXPECT_TRUE(counter.severity != trace::Severity::error || counter.value == 0)
+        EXPECT_TRUE(counter.severity != trace::QualityLevel::error || counter.value == 0)
             << counter.name;
     EXPECT_EQ(reader.regions().at(0).final_digest, result.final_digests.at(0));
 }

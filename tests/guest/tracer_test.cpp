@@ -41,7 +41,7 @@ TEST(Tracer, RecordsAFileSystemToTheLastByte)
     EXPECT_GT(count(reader, "subkind = 'sfence'"), 10u);
     EXPECT_TRUE(recorded.compare().equal());
     for (const trace::DataQuality &counter : reader.data_quality()) {
-        if (counter.severity == trace::Severity::error) {
+        if (counter.severity == trace::QualityLevel::error) {
             EXPECT_EQ(counter.value, 0) << counter.name;
         }
     }

@@ -183,7 +183,7 @@ TEST_F(TraceFile, GivesBackRecords)
         writer.put_stack({.id = 1, .parent = 0, .frame = 1});
         writer.put_stack({.id = 2, .parent = 1, .frame = 1});
         writer.put_data_quality(
-            {"undecoded", 3, Severity::warning, "instructions that could not be decoded"});
+            {"undecoded", 3, QualityLevel::warning, "instructions that could not be decoded"});
         writer.put_volatile_flushes(2, 17);
         EventBuffer buffer(10);
         const std::uint64_t value = 42;
