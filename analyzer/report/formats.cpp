@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // See formats.h.
 #include "analyzer/report/formats.h"
+#include "base/json.h"
 
 #include <algorithm>
 
@@ -26,12 +27,12 @@ std::string text(const findings::Report &report)
 
 std::string as_json(const findings::Report &report)
 {
-    return text_of(to_json(report));
+    return json_document(to_json(report));
 }
 
 std::string sarif(const findings::Report &report)
 {
-    return text_of(to_sarif(report));
+    return json_document(to_sarif(report));
 }
 
 struct Format {

@@ -130,9 +130,4 @@ json to_json(const findings::Report &report)
             {"findings", findings}};
 }
 
-std::string text_of(const json &document)
-{
-    return document.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
-}
-
 } // namespace fencepost::report

@@ -27,7 +27,7 @@ void write(const Folder &finding, const std::string &name, std::string_view text
 
 void write_summary(const Folder &folder, const Finding &finding)
 {
-    write(folder, "summary.json", report::text_of(report::to_json(finding)));
+    write(folder, "summary.json", json_document(report::to_json(finding)));
 }
 
 void write_finding(const run::RunFiles &run, const trace::TraceReader &reader,
@@ -42,7 +42,7 @@ void write_finding(const run::RunFiles &run, const trace::TraceReader &reader,
     write(folder, "image.delta", {reinterpret_cast<const char *>(delta.data()), delta.size()});
     write(folder, "console.log", judgement.kernel_log);
     if (judgement.tree)
-        write(folder, "tree.json", report::text_of(oracle::tree_json(*judgement.tree)));
+        write(folder, "tree.json", json_document(oracle::tree_json(*judgement.tree)));
     else
         folder.remove("tree.json");
     // Last: a finding with a summary has everything.

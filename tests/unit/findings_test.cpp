@@ -10,6 +10,7 @@
 #include "analyzer/report/text.h"
 #include "base/child_process.h"
 #include "base/files.h"
+#include "base/json.h"
 
 namespace fencepost::report {
 namespace {
@@ -166,7 +167,7 @@ TEST(ReportJson, FindingsOfEveryKindFitTheSchema)
                                         FENCEPOST_SOURCE "/tests/cli/findings_schema.py"};
     const auto add = [&](const Finding &finding) {
         const auto file = directory.path() / std::to_string(command.size());
-        write_file(file, text_of(to_json(finding)));
+        write_file(file, json_document(to_json(finding)));
         command.push_back(file.string());
     };
     Finding rule = of_rule("append");

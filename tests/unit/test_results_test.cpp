@@ -381,14 +381,24 @@ TEST_F(ResultsTest, AFindingKeepsWhatItsImagesHaveInCommon)
     EXPECT_EQ(kept.absent_sites, (std::vector<trace::SiteId>{3, 6}));
     EXPECT_EQ(kept.present_sites, std::vector<trace::SiteId>{4});
     EXPECT_EQ(kept.count, 2u);
+}
 
-    // An image that shows it better.
+TEST_F(ResultsTest, AFindingTakesTheImageThatShowsItBetter)
+{
+    Results results = open();
+    results.begin_session({});
+    Finding finding = {.id = "f",
+                       .places = {place_at(kPresent, {40, 4, 14}, "commit"),
+                                  place_at(kLast, {50, 5, 15}, "elsewhere", "fsync b")},
+                       .image = see(results, {1, 1}, 0).image};
+    results.put_outcome(outcome(finding.image, Verdict::inconsistent), "f");
+    results.put_finding(finding);
     finding.state = "another";
     results.put_finding(finding);
-    kept = results.findings().at(0);
+    const Finding kept = results.findings().at(0);
     EXPECT_EQ(kept.state, "another");
     EXPECT_EQ(site_of(kept, kLast), 5u);
-    EXPECT_EQ(kept.count, 3u);
+    EXPECT_EQ(kept.count, 2u);
     results.commit();
     trace::Database database(path(), SQLITE_OPEN_READONLY);
     trace::Statement row(database.get(),
