@@ -167,6 +167,13 @@ void note_control_register(const Encoding &encoding, Instruction &result)
         result.fence.reset();
 }
 
+// Whether an opcode says enough where capstone does not know the instruction, which it does in the
+// primary map. A flush is nothing without its operand.
+bool stands_alone(const KnownOpcode &known, const Encoding &encoding)
+{
+    return encoding.map != OpcodeMap::primary && !known.effects.flush;
+}
+
 bool is_marker(std::span<const std::uint8_t> bytes)
 {
     const std::uint32_t magic = FENCEPOST_MARKER_MAGIC;
@@ -264,8 +271,7 @@ Instruction Decoder::decode_new(std::span<const std::uint8_t> bytes)
         mode_ = CodeMode::bits64;
     const Encoding encoding = read_encoding(mode_, bytes);
     const KnownOpcode *known = find_opcode(encoding);
-    // A flush is nothing without its operand.
-    if (!found && (!known || known->effects.flush || encoding.size > bytes.size()))
+    if (!found && !(known && stands_alone(*known, encoding) && encoding.size <= bytes.size()))
         return result;
     result.decoded = true;
     result.marker = is_marker(bytes);

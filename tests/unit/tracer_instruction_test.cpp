@@ -159,6 +159,7 @@ const Case kCases[] = {
     {{0x48, 0x89}, "(bad)", "undecodable"}, // half of one
     {{0x0f, 0xae, 0x7f}, "", "undecodable"},
     {{0x0f, 0x2b}, "", "undecodable"},
+    {{0x48, 0xe8, 0, 0}, "", "undecodable"},
     // An EVEX instruction that does not exist; as 32-bit code it would be a bound.
     {{0x62, 0x82, 0x99, 0xe7, 0x50, 0xea}, "(bad)", "undecodable"},
 };
