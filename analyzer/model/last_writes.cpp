@@ -91,15 +91,7 @@ void LastWrites::wait_non_temporal(std::uint16_t vcpu, std::uint32_t number)
     guarantees_.wait_non_temporal(*this, vcpu, number);
 }
 
-// Before a store to these units of a line that has both kinds of stores, or is about to.
-void LastWrites::note_mixed(const trace::Event &store, WrittenLine &line, std::uint8_t units)
-{
-    if (store.kind == trace::EventKind::nt_store)
-        carry(store.vcpu, line, units);
-    else
-        mixed_[line.mixed].over_cached &= static_cast<std::uint8_t>(~units);
-}
-
+// Before a non-temporal store to these units.
 void LastWrites::carry(std::uint16_t vcpu, WrittenLine &line, std::uint8_t units)
 {
     if (line.mixed == kNone) {
@@ -111,23 +103,23 @@ void LastWrites::carry(std::uint16_t vcpu, WrittenLine &line, std::uint8_t units
         free_mixed_.pop_back();
     }
     Mixed &mixed = mixed_[line.mixed];
-    std::uint64_t last = 0;
-    for (unsigned unit = 0; unit < kUnitsPerLine; ++unit) {
-        if (!(units >> unit & 1))
-            continue;
-        if (line.cached >> unit & 1)
+    for (unsigned unit = 0; unit < kUnitsPerLine; ++unit)
+        if (line.cached & units & 1u << unit)
             mixed.under[unit] = position(line.writes[unit].seq(), unit);
-        else if (!(mixed.over_cached >> unit & 1))
-            continue;
-        mixed.over_cached |= static_cast<std::uint8_t>(1u << unit);
-        last = std::max(last, mixed.under[unit]);
-    }
-    for (Mixed::Carried &carried : mixed.carried)
-        if (carried.vcpu == vcpu) {
-            carried.position = std::max(carried.position, last);
+    mixed.over_cached |= line.cached & units;
+    for (unsigned unit = 0; unit < kUnitsPerLine; ++unit)
+        if (mixed.over_cached & units & 1u << unit)
+            mixed.carry(vcpu, mixed.under[unit]);
+}
+
+void LastWrites::Mixed::carry(std::uint16_t vcpu, std::uint64_t position)
+{
+    for (Carried &one : carried)
+        if (one.vcpu == vcpu) {
+            one.position = std::max(one.position, position);
             return;
         }
-    mixed.carried.push_back({vcpu, last});
+    carried.push_back({vcpu, position});
 }
 
 std::uint8_t LastWrites::take_carried(std::uint16_t vcpu, const WrittenLine &line)

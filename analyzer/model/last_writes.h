@@ -139,11 +139,11 @@ public:
     }
 
 private:
-    // Where a piece stands among those of its line, from 1; 0 is before all of them. Pieces of one
-    // store persist in the order of their units.
+    // Where a piece stands among those of its line: pieces of one store persist in the order of
+    // their units.
     static std::uint64_t position(std::uint64_t seq, unsigned unit)
     {
-        return seq * kUnitsPerLine + unit + 1;
+        return seq * kUnitsPerLine + unit;
     }
 
     // Of a line with a non-temporal store over a cached one in flight, which must be in PM before
@@ -157,6 +157,8 @@ private:
             std::uint64_t position;
         };
         std::vector<Carried> carried = {};
+
+        void carry(std::uint16_t vcpu, std::uint64_t position);
     };
 
     std::uint32_t number_of(const WrittenLine &line) const
@@ -166,7 +168,6 @@ private:
     std::uint32_t open_new(std::uint64_t line);
     void take_out(std::uint32_t number, std::uint8_t units);
     void wait_non_temporal(std::uint16_t vcpu, std::uint32_t number);
-    void note_mixed(const trace::Event &store, WrittenLine &line, std::uint8_t units);
     void carry(std::uint16_t vcpu, WrittenLine &line, std::uint8_t units);
     std::uint8_t take_carried(std::uint16_t vcpu, const WrittenLine &line);
     static std::uint8_t cached_before(const WrittenLine &line, std::uint64_t seq);
@@ -191,16 +192,16 @@ inline void LastWrites::write(std::uint64_t seq, const trace::Event &event, cons
         overwritten(std::as_const(line), line.bytes & part.bytes);
     const std::uint8_t units = part.units;
     const auto others = static_cast<std::uint8_t>(~units);
-    if (line.mixed != kNone) [[unlikely]]
-        note_mixed(event, line, units);
     if (event.kind == trace::EventKind::nt_store) {
-        if (line.cached & units) [[unlikely]]
-            note_mixed(event, line, units);
+        if ((line.cached & units) || line.mixed != kNone) [[unlikely]]
+            carry(event.vcpu, line, units);
         if (line.nt == 0 || line.nt_vcpu != event.vcpu)
             wait_non_temporal(event.vcpu, number);
         line.cached &= others;
         line.nt |= units;
     } else {
+        if (line.mixed != kNone) [[unlikely]]
+            mixed_[line.mixed].over_cached &= others;
         line.cached |= units;
         line.nt &= others;
     }

@@ -135,6 +135,28 @@ TEST(RulesLines, EqualTheModelWithoutFences)
     }
 }
 
+// A fence brings the cached stores with it that its vCPU's non-temporal ones are over, and no
+// other: neither that of event 0 nor any.
+TEST(RulesLines, NonTemporalOverNothing)
+{
+    const trace::Region region = {.id = 1, .name = "pm", .base = kBase, .size = 4096};
+    LineTable table(std::span(&region, 1), ModelKind::adr, FenceRule::explicit_only);
+    const auto store = [&](std::uint64_t seq, EventKind kind, unsigned unit, std::uint16_t vcpu) {
+        table.store(seq, {.address = kBase + unit * 8, .kind = kind, .size = 8, .vcpu = vcpu},
+                    [](const WrittenLine &, std::uint64_t) {});
+    };
+    store(0, EventKind::store, 0, 0);
+    store(1, EventKind::store, 1, 0);
+    store(2, EventKind::nt_store, 1, 0);
+    store(3, EventKind::nt_store, 2, 1);
+    FenceResult result;
+    const auto settled = [](const WrittenLine &, std::uint8_t) {};
+    table.fence(4, {.kind = EventKind::fence, .vcpu = 1}, result, settled);
+    EXPECT_EQ(of_table(table), (Units{{kBase / 64, 3}}));
+    table.fence(5, {.kind = EventKind::fence, .vcpu = 0}, result, settled);
+    EXPECT_EQ(of_table(table), Units());
+}
+
 // A line that is written over and over without a flush costs one entry.
 TEST(RulesLines, MemoryFollowsLinesNotStores)
 {
