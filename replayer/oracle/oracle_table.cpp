@@ -9,6 +9,7 @@ namespace fencepost::oracle {
 
 // Each in the file of its oracle.
 OracleFactory make_differential_oracle;
+OracleFactory make_intact_oracle;
 OracleFactory make_mount_oracle;
 OracleFactory make_program_oracle;
 OracleFactory make_semantic_oracle;
@@ -20,6 +21,11 @@ constexpr std::array kTable = {
     OracleEntry{"differential", "as semantic, with the legal trees taken from another file system",
                 OracleNeed::file_system, OracleTurn::by_name, HealthyObjection::is_masked,
                 make_differential_oracle},
+    OracleEntry{"intact",
+                "every name can be read and is listed once, and a file has as many names as links; "
+                "needs no legal trees",
+                OracleNeed::file_system, OracleTurn::by_name, HealthyObjection::is_masked,
+                make_intact_oracle},
     OracleEntry{"mount",
                 "the guest mounts and unmounts it; its kernel log is watched for crashes, warnings "
                 "and errors",
