@@ -3,6 +3,7 @@
 import copy
 import importlib.util
 import json
+import os
 import pathlib
 import shlex
 import subprocess
@@ -13,8 +14,8 @@ import urllib.parse
 
 import findings_schema
 
-MAKE_TRACE = sys.argv.pop(2)
-PROGRAM = sys.argv.pop(1)
+MAKE_TRACE = os.path.abspath(sys.argv.pop(2))
+PROGRAM = os.path.abspath(sys.argv.pop(1))
 GOLDEN = pathlib.Path(__file__).resolve().parent.parent / "golden"
 
 
