@@ -14,12 +14,25 @@ bool same_code(const symbols::CodePlace &a, const symbols::CodePlace &b)
     return a.function == b.function && a.offset == b.offset && a.module == b.module;
 }
 
+// To its author one call of a copy routine is one store, though memcpy() makes two of 8 to 16
+// bytes.
+bool of_one_copy(const symbols::EventPlace &a, const symbols::EventPlace &b)
+{
+    const bool neighbours =
+        std::max(a.event.seq, b.event.seq) - std::min(a.event.seq, b.event.seq) == 1;
+    const bool same_routine =
+        (!a.code.named && !b.code.named) || a.code.function == b.code.function;
+    return neighbours && same_routine && !a.callers.empty() && !b.callers.empty();
+}
+
 // A copy routine stores for everybody, so the call of it must be the same too.
 bool same_store(const symbols::EventPlace &a, const symbols::EventPlace &b)
 {
+    if (a.event.site == 0 || b.event.site == 0)
+        return false;
     const bool same_call =
         a.callers.empty() || b.callers.empty() || same_code(a.callers.front(), b.callers.front());
-    return a.event.site != 0 && b.event.site != 0 && same_code(a.code, b.code) && same_call;
+    return same_call && (same_code(a.code, b.code) || of_one_copy(a, b));
 }
 
 bool decides(const Place &place)

@@ -106,6 +106,11 @@ TEST(Relate, FindingsAboutTheSameStore)
     Finding elsewhere = of_rule("append");
     elsewhere.places[0].at.code.offset = 12;
     EXPECT_EQ(related_to(elsewhere, of_states(findings::kAbsent, "append")), none);
+    elsewhere.places[0].at.event.seq = 8;
+    EXPECT_EQ(related_to(elsewhere, of_states(findings::kAbsent, "append")), both)
+        << "the other half of a memcpy()";
+    elsewhere.places[0].at.event.seq = 9;
+    EXPECT_EQ(related_to(elsewhere, of_states(findings::kAbsent, "append")), none);
     elsewhere = of_rule("append");
     elsewhere.places[0].at.code.module = "/bin/other";
     EXPECT_EQ(related_to(elsewhere, of_states(findings::kAbsent, "append")), none);
