@@ -19,6 +19,15 @@
 
 namespace fencepost::cli {
 
+// In the order of --help; each in the file of its verb.
+using AddVerb = void(App &, Context &);
+AddVerb add_analyze, add_doctor, add_image, add_info, add_record, add_repair, add_run, add_sql,
+    add_states, add_test, add_verify;
+
+constexpr AddVerb *kVerbs[] = {add_analyze, add_doctor, add_image, add_info,
+                               add_record,  add_repair, add_run,   add_sql,
+                               add_states,  add_test,   add_verify};
+
 void print_json(const nlohmann::json &document)
 {
     std::fputs(json_document(document).c_str(), stdout);
@@ -62,17 +71,8 @@ int run(int argc, char **argv)
         [&](std::int64_t times) { context.settings.verbose -= static_cast<int>(times); },
         "Say less on stderr");
     app.parse_complete_callback([&] { set_up_log(context.settings); });
-    add_analyze(app, context);
-    add_doctor(app, context);
-    add_image(app, context);
-    add_info(app, context);
-    add_record(app, context);
-    add_repair(app, context);
-    add_run(app, context);
-    add_sql(app, context);
-    add_states(app, context);
-    add_test(app, context);
-    add_verify(app, context);
+    for (AddVerb *const add : kVerbs)
+        add(app, context);
     const std::optional<int> ended = app.parse(argc, argv);
     return ended ? *ended : context.exit_code;
 }

@@ -82,7 +82,7 @@ struct TreeDump {
 
 struct TreeLimits {
     std::uint32_t entries = 16384;
-    std::uint32_t blocks = 256;                // sent with their bytes
+    std::uint32_t blocks = 256;                // sent with their bytes; 0: none are asked for
     std::uint64_t content_bytes = 64ull << 20; // hashed; 0: names alone are asked for
 
     bool operator==(const TreeLimits &) const = default;

@@ -104,7 +104,7 @@ void Dumper::add_block(std::string &hashes, const char *block)
         return;
     if (result_.blocks.size() < limits_.blocks)
         result_.blocks.push_back({hash, std::string(block, kTreeBlock)});
-    else
+    else if (limits_.blocks != 0)
         result_.truncated = true;
 }
 

@@ -84,7 +84,7 @@ Judgement Judge::judge(const Subject &subject)
             throw;
         end_with(judge_lost(subject.guest, why), judgement);
     }
-    if (!is_failure(judgement.verdict))
+    if (!is_failure(judgement.verdict) && !subject.keep_tree)
         judgement.tree.reset();
     return judgement;
 }

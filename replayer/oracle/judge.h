@@ -52,7 +52,8 @@ struct Judgement {
     Verdict verdict = Verdict::pass;
     std::vector<Evidence> evidence; // of the oracles that did not pass
     std::string kernel_log;         // from the start of this image's test
-    // As it was recovered, without blocks. Nothing: of a pass, or not asked for.
+    // As it was recovered, without blocks. Nothing: of a pass unless that is wanted, or not asked
+    // for.
     std::optional<agent::TreeDump> tree = {};
     double guest_seconds = 0;                            // in requests to the guest
     double oracle_seconds = 0;                           // in programs on the host
@@ -88,6 +89,7 @@ struct Subject {
     // says, which is also the most.
     std::optional<std::chrono::milliseconds> patience = {};
     bool crashed = true; // false: as a file system is without a crash; every objection is evidence
+    bool keep_tree = false; // also of a pass
 };
 
 // One for a whole test run, used by all workers at once.

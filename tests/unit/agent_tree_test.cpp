@@ -146,6 +146,7 @@ TEST_F(AgentTree, LimitsAreSaid)
     const TreeDump unsent = dump({.blocks = 3});
     EXPECT_TRUE(unsent.truncated);
     EXPECT_EQ(unsent.blocks.size(), 3u);
+    EXPECT_FALSE(dump({.blocks = 0}).truncated) << "none were asked for";
     const TreeDump unread = dump({.content_bytes = 2 * kTreeBlock});
     EXPECT_TRUE(unread.truncated);
     EXPECT_TRUE(entry(unread, "file9").contents_left_out);

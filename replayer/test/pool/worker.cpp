@@ -100,7 +100,7 @@ Worker::Attempt Worker::attempt(Slot &slot, const Assignment &assignment, Outcom
     const auto waited = slot.guest->waited_for_cpu();
     try {
         made.said = plan_.judge.judge({*slot.guest, slot.files->paths(), assignment.state.seq,
-                                       made.patience, assignment.crashed});
+                                       made.patience, assignment.crashed, assignment.keep_tree});
     } catch (const Error &) {
         drop_guest(slot); // what it wrote is not undone, and not to be taken for somebody else's
         throw;

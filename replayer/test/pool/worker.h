@@ -40,7 +40,8 @@ struct Assignment {
     image::CrashImage content;
     image::StateStores stores = {}; // without them a failure cannot be explained
     bool confirm_pass = false;
-    bool crashed = true; // see oracle::Subject
+    bool crashed = true;    // see oracle::Subject
+    bool keep_tree = false; // likewise
 };
 
 struct Outcome {
