@@ -57,6 +57,18 @@ protected:
         said_ = result.output + result.errors;
         return result.end.by_signal ? -1 : result.end.code;
     }
+    // `fencepost tree` recovers the state of the first finding, and knows no others.
+    void expect_tree_of_finding()
+    {
+        trace::Database results(run_ / "results.db", SQLITE_OPEN_READONLY);
+        trace::Statement finding(results.get(), "SELECT state FROM finding");
+        ASSERT_TRUE(finding.step());
+        const std::string state(finding.text(0));
+        EXPECT_EQ(fencepost({"-q", "tree", run_.string(), state}), 0) << said_;
+        EXPECT_NE(said_.find("-rw-r--r--  1 0:0      8192 ledger\n"), std::string::npos) << said_;
+        EXPECT_EQ(said_.find("too large"), std::string::npos) << said_;
+        EXPECT_EQ(fencepost({"tree", run_.string(), "0" + state}), 2) << said_;
+    }
 
     const TemporaryDirectory directory_{"/tmp", "fp-run-verb-"};
     const std::filesystem::path spec_ = directory_.path() / "spec.toml";
@@ -74,6 +86,7 @@ TEST_F(RunVerb, VerdictsOfAnotherTestDoNotCount)
     EXPECT_NE(said_.find("    also found by rule transient-data at the same store\n"),
               std::string::npos)
         << said_;
+    expect_tree_of_finding();
     // The same oracles by name are the same.
     EXPECT_EQ(fencepost({"test", "--oracle", "program", run_.string()}), 1) << said_;
     EXPECT_NE(said_.find("tested     0 images"), std::string::npos) << said_;
