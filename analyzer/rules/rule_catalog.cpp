@@ -4,6 +4,12 @@
 
 namespace fencepost::rules {
 
+// Each in the file of its rule.
+using MakeEntry = CatalogEntry();
+MakeEntry missing_flush, missing_fence, overwrite_in_flight, unordered, epoch_durability,
+    strand_order, torn_store, unordered_batch, unlogged_in_tx, redundant_flush, flush_nothing,
+    flush_after_nt, redundant_fence, redundant_epoch_fence, redundant_log, transient_data;
+
 namespace {
 
 const std::vector<CatalogEntry> &catalog()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The rules that there are; a new one gets a line here and one in rule_catalog.cpp.
+// What a rule is in the catalog. Each rule's file has a function that makes its entry.
 #pragma once
 
 #include <memory>
@@ -19,22 +19,5 @@ template <typename Kind> CatalogEntry catalog_entry()
                 return std::make_unique<Kind>(context);
             }};
 }
-
-CatalogEntry missing_flush();
-CatalogEntry missing_fence();
-CatalogEntry overwrite_in_flight();
-CatalogEntry unordered();
-CatalogEntry epoch_durability();
-CatalogEntry strand_order();
-CatalogEntry torn_store();
-CatalogEntry unordered_batch();
-CatalogEntry unlogged_in_tx();
-CatalogEntry redundant_flush();
-CatalogEntry flush_nothing();
-CatalogEntry flush_after_nt();
-CatalogEntry redundant_fence();
-CatalogEntry redundant_epoch_fence();
-CatalogEntry redundant_log();
-CatalogEntry transient_data();
 
 } // namespace fencepost::rules
