@@ -272,7 +272,7 @@ void add_analyze(App &app, Context &context)
     verb->add_flag("--force", options->force,
                    "--sarif and --write-baseline may replace a file that is there");
     verb->add_flag("--show-known-code", options->show_known_code,
-                   "Also findings in code of others that were looked at and are right as they are");
+                   "Also findings in third-party code reviewed as correct");
     verb->add_flag("--list-rules", options->list_rules, "Lists the rules");
     verb->footer("Rules: docs/reference/rules.md. Examples: docs/how-to/analyze.md.");
     verb->callback([options, &context] { run_analyze(*options, context); });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// `fencepost doctor`: what works on this machine, and how to mend what does not.
+// `fencepost doctor`: what works on this machine, and how to fix what doesn't.
 #include "cli/verb.h"
 
 #include <cstdio>
@@ -66,7 +66,7 @@ void run_doctor(Context &context)
 void add_doctor(App &app, Context &context)
 {
     App *verb = app.add_subcommand(
-        "doctor", "Says what works on this machine, and how to mend what does not");
+        "doctor", "Says what works on this machine, and how to fix what doesn't");
     verb->callback([&context] { run_doctor(context); });
 }
 

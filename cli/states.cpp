@@ -42,7 +42,7 @@ void add_states(App &app, Context &context)
     auto options = std::make_shared<StatesOptions>();
     verb->add_option("RUN", options->run, "Run directory, or the trace in one")->required();
     add_walk_arguments(*verb, options->walk);
-    verb->add_option("--after", options->after, "Goes on behind this state");
+    verb->add_option("--after", options->after, "Resume after this state");
     verb->add_option("--limit", options->limit, "Stops after so many states");
     verb->add_option("--index", options->index,
                      "Keeps images and their origins in this SQLite file");

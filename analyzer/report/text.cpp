@@ -96,33 +96,33 @@ std::string code_of(const Place *place)
            (place->operation.empty() ? "" : " (in: " + place->operation + ")");
 }
 
-// "the store of append+0x8 (in: write a)", or how many it could be.
+// "append+0x8 (in: write a)", or how many it could be.
 std::string store_of(const Finding &finding, std::string_view role, std::size_t sites)
 {
     const Place *place = place_of(finding, role);
-    return place ? "the store of " + code_of(place) : fmt::format("one of {} stores", sites);
+    return place ? code_of(place) : fmt::format("one of {} stores", sites);
 }
 
 std::string what_decides(const Finding &finding)
 {
     if (finding.kind == Kind::workload)
-        return "the workload itself does it, without a power failure";
+        return "fails without a power failure";
     const std::string absent = store_of(finding, findings::kAbsent, finding.absent_sites.size());
     const std::string present = store_of(finding, findings::kPresent, finding.present_sites.size());
     const std::string last = code_of(place_of(finding, findings::kLast));
     switch (finding.decides) {
     case Decides::order:
-        return fmt::format("without {} while {} is there", absent, present);
+        return fmt::format("{} lost, {} persisted", absent, present);
     case Decides::absent:
-        return "without " + absent;
+        return absent + " lost";
     case Decides::present:
-        return "with " + present;
+        return present + " persisted";
     case Decides::neither:
-        return "whatever is there of the stores in flight; the last was that of " + last;
+        return "fails regardless of in-flight stores; last store: " + last;
     case Decides::unknown:
         break;
     }
-    return "which store decides was not found out; the last was that of " + last;
+    return "deciding store not found; last store: " + last;
 }
 
 Lines judged_lines(const Finding &finding)
@@ -156,7 +156,7 @@ std::string counts_of(const findings::Report &report)
         known += finding.known;
     }
     std::string line =
-        fmt::format("findings   {}, {}, {} of performance", plural(counts[0], "bug", "bugs"),
+        fmt::format("findings   {}, {}, {} performance", plural(counts[0], "bug", "bugs"),
                     plural(counts[1], "warning", "warnings"), counts[2]);
     if (known != 0)
         line += fmt::format("; {} of them known", known);
@@ -203,10 +203,9 @@ Lines text_lines(const findings::Report &report)
     const findings::RuleSummary &summary = report.summary;
     for (const std::string &statement : summary.statements)
         out.push_back("note       " + statement);
-    out.push_back(fmt::format("read       {}, model {}, fences {}, persistency {}, {}",
+    out.push_back(fmt::format("read       {}, model {}, fences {}, persistency {}",
                               plural(summary.events, "event", "events"), summary.model,
-                              summary.fences, summary.persistency,
-                              plural(summary.rules.size(), "rule", "rules")));
+                              summary.fences, summary.persistency));
     out.push_back(counts_of(report));
     return out;
 }

@@ -58,7 +58,7 @@ Diagnosis examine_plugins()
                                 kMinPluginLevel, kMaxPluginLevel)};
         return {name, Health::good, levels, ""};
     } catch (const Error &error) {
-        return {name, Health::bad, error.what(), "mend QEMU first"};
+        return {name, Health::bad, error.what(), "fix QEMU first"};
     }
 }
 

@@ -128,23 +128,23 @@ TEST(ReportText, WhatDecides)
     Finding finding = of_states(findings::kAbsent, "append");
     EXPECT_EQ(text_lines(finding).at(0),
               "  0123456789ab bug inconsistent: record 2 is lost (fsck)");
-    EXPECT_EQ(decides(finding), "    3 images; without the store of append+0x8 (in: write a)");
+    EXPECT_EQ(decides(finding), "    3 images; append+0x8 (in: write a) lost");
     finding.decides = Decides::order;
     finding.present_sites = {4, 5};
-    EXPECT_EQ(decides(finding), "    3 images; without the store of append+0x8 (in: write a) while "
-                                "one of 2 stores is there");
+    EXPECT_EQ(decides(finding), "    3 images; append+0x8 (in: write a) lost, "
+                                "one of 2 stores persisted");
     finding = of_states(findings::kPresent, "append");
     finding.count = 1;
-    EXPECT_EQ(decides(finding), "    1 image; with the store of append+0x8 (in: write a)");
+    EXPECT_EQ(decides(finding), "    1 image; append+0x8 (in: write a) persisted");
     finding = of_states(findings::kLast, "append");
-    EXPECT_EQ(decides(finding), "    3 images; whatever is there of the stores in flight; the last "
-                                "was that of append+0x8 (in: write a)");
+    EXPECT_EQ(decides(finding), "    3 images; fails regardless of in-flight stores; last store: "
+                                "append+0x8 (in: write a)");
     finding.decides = Decides::unknown;
-    EXPECT_EQ(decides(finding), "    3 images; which store decides was not found out; the last was "
-                                "that of append+0x8 (in: write a)");
+    EXPECT_EQ(decides(finding), "    3 images; deciding store not found; last store: "
+                                "append+0x8 (in: write a)");
     finding.kind = Kind::workload;
     finding.count = 0;
-    EXPECT_EQ(decides(finding), "    the workload itself does it, without a power failure");
+    EXPECT_EQ(decides(finding), "    fails without a power failure");
     finding.note = findings::kIncidentalLock;
     EXPECT_EQ(text_lines(finding).at(2), "    relies on an incidental locked instruction");
 }
