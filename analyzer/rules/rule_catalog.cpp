@@ -8,7 +8,8 @@ namespace fencepost::rules {
 using MakeEntry = CatalogEntry();
 MakeEntry missing_flush, missing_fence, overwrite_in_flight, unordered, epoch_durability,
     strand_order, torn_store, unordered_batch, unlogged_in_tx, redundant_flush, flush_nothing,
-    flush_after_nt, redundant_fence, redundant_epoch_fence, redundant_log, transient_data;
+    flush_after_nt, redundant_fence, redundant_epoch_fence, redundant_log, serial_flush,
+    transient_data;
 
 namespace {
 
@@ -19,6 +20,7 @@ const std::vector<CatalogEntry> &catalog()
         epoch_durability(), strand_order(),    unlogged_in_tx(),        torn_store(),
         unordered_batch(),  transient_data(),  redundant_flush(),       flush_nothing(),
         flush_after_nt(),   redundant_fence(), redundant_epoch_fence(), redundant_log(),
+        serial_flush(),
     };
     return entries;
 }
