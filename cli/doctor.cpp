@@ -65,8 +65,8 @@ void run_doctor(Context &context)
 
 void add_doctor(App &app, Context &context)
 {
-    App *verb = app.add_subcommand(
-        "doctor", "Says what works on this machine, and how to fix what doesn't");
+    App *verb = app.add_subcommand("doctor",
+                                   "Says what works on this machine, and how to fix what doesn't");
     verb->callback([&context] { run_doctor(context); });
 }
 

@@ -178,8 +178,7 @@ echo c >/proc/sysrq-trigger
                          "not syncing: sysrq triggered crash"),
               std::string::npos)
         << said_;
-    EXPECT_NE(said_.find("fails without a power failure"), std::string::npos)
-        << said_;
+    EXPECT_NE(said_.find("fails without a power failure"), std::string::npos) << said_;
     EXPECT_NE(said_.find("tested     4 images"), std::string::npos) << said_;
     EXPECT_NE(said_.find("findings   1"), std::string::npos) << said_;
     EXPECT_NE(said_.find("the semantic oracle is left out: the workload took the guest down"),
