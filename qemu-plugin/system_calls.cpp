@@ -118,10 +118,12 @@ const std::vector<NewMarker> &SystemCalls::enter(const SystemCallEntry &entry)
     const auto before = pending_.find(place);
     if (before != pending_.end() && before->second.entry.number == entry.number)
         return markers_;
-    const Pending call = {entry, paths_of(entry)};
+    const Pending call = {entry, paths_of(entry), ++calls_};
+    std::vector<std::uint64_t> arguments(entry.arguments.begin(), entry.arguments.end());
+    arguments.push_back(call.id);
     add(MarkerKind::syscall_enter, entry.address_space,
         {.number = static_cast<std::int64_t>(entry.number),
-         .arguments = {entry.arguments.begin(), entry.arguments.end()},
+         .arguments = std::move(arguments),
          .text = call.path});
     if (entry.number == SYS_exit_group)
         add(MarkerKind::process_end, entry.address_space,
@@ -167,6 +169,7 @@ void SystemCalls::finish(Pending &call, std::uint64_t result)
     add(MarkerKind::syscall_exit, call.entry.address_space,
         {.number = static_cast<std::int64_t>(call.entry.number),
          .result = static_cast<std::int64_t>(result),
+         .arguments = {call.id},
          .text = late ? call.path : ""});
     if (call.entry.number == SYS_close)
         processes_.in(call.entry.address_space).files.erase(call.entry.arguments[0]);

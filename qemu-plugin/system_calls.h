@@ -21,7 +21,7 @@ struct SystemCallEntry {
     std::uint64_t next_pc = 0; // after the `syscall` instruction
     std::uint64_t stack = 0;   // rsp
     std::uint64_t number = 0;
-    std::array<std::uint64_t, 6> arguments = {};
+    std::array<std::uint64_t, trace::kSystemCallArguments> arguments = {};
 };
 
 // The kernel gives user code the processor, for whatever reason.
@@ -71,6 +71,7 @@ private:
     struct Pending {
         SystemCallEntry entry;
         std::string path;
+        std::uint64_t id;
     };
 
     void add(trace::MarkerKind kind, std::uint64_t address_space, trace::Marker marker);
@@ -87,6 +88,7 @@ private:
     bool on_ = false;
     std::uint64_t left_out_ = 0; // address space
     bool process_change_ = false;
+    std::uint64_t calls_ = 0; // so far
     std::unordered_map<Place, Pending, PlaceHash> pending_;
     std::vector<Place> starting_; // calls of execve that have not returned
     std::vector<Place>

@@ -26,6 +26,16 @@ struct Marker {
     bool operator==(const Marker &) const = default;
 };
 
+inline constexpr std::size_t kSystemCallArguments = 6;
+
+// Which call of the recording a syscall_enter or syscall_exit is about: the entry has a number
+// behind its arguments, and the return that belongs to it has the same one. 0: not told.
+inline std::uint64_t call_id(MarkerKind kind, const Marker &marker)
+{
+    const std::size_t at = kind == MarkerKind::syscall_enter ? kSystemCallArguments : 0;
+    return at < marker.arguments.size() ? marker.arguments[at] : 0;
+}
+
 // Filled by one thread, then handed over whole; clear() keeps the memory. Pushing allocates only
 // when a wide store or a marker outgrows what earlier rounds needed.
 class EventBuffer {

@@ -144,7 +144,7 @@ CREATE TABLE marker (
     number INTEGER NOT NULL,     -- operation, strand or system call number
     result INTEGER NOT NULL,     -- what an operation, system call or process returned; 0 where nothing did
     process INTEGER NOT NULL,    -- page-table base of the process; 0 for kernel code
-    arguments TEXT NOT NULL,     -- JSON array of integers: system call arguments; or address and size of a range, then pairs of physical address and size
+    arguments TEXT NOT NULL,     -- JSON array of integers: the six arguments of a system call, then the id of the call; the id of the call that returns; or address and size of a range, then pairs of physical address and size
     text TEXT NOT NULL           -- the operation, a path, a program; may be empty
 );
 
@@ -233,11 +233,14 @@ SELECT b.seq AS first_seq,
        b.number, b.process, b.text
 FROM marker b WHERE b.kind = 'op_begin';
 
--- System calls of the workload: entry, return (NULL = did not return), and result.
+-- System calls of the workload: entry, return (NULL = did not return), and result. Threads of a
+-- process may be in the same call at once: the id of the call, behind its six arguments, is what
+-- its return has too.
 CREATE VIEW system_call AS
 SELECT b.seq AS first_seq, e.seq AS last_seq, b.number, b.process, b.arguments, b.text, e.result
 FROM marker b LEFT JOIN marker e ON e.seq =
      (SELECT min(seq) FROM marker
       WHERE kind = 'syscall_exit' AND process = b.process AND number = b.number
-        AND seq > b.seq)
+        AND seq > b.seq
+        AND (arguments = '[]' OR b.arguments LIKE '%,' || substr(arguments, 2)))
 WHERE b.kind = 'syscall_enter';

@@ -3,11 +3,8 @@
 #include "replayer/oracle/progress.h"
 
 #include <algorithm>
-#include <map>
 
 #include <fmt/core.h>
-
-#include "replayer/oracle/traced_calls.h"
 
 namespace fencepost::oracle {
 
@@ -49,6 +46,38 @@ bool mentions(const std::string &text)
 
 } // namespace
 
+// What has begun and not ended, in the order in which it began.
+class ProgressTable::OpenSteps {
+public:
+    std::vector<ProgressStep> begin(const CallKey &key, ProgressStep step)
+    {
+        open_.emplace_back(key, std::move(step));
+        return steps();
+    }
+
+    std::optional<ProgressStep> end(const CallKey &key)
+    {
+        const auto begun = std::find_if(open_.begin(), open_.end(),
+                                        [&](const auto &each) { return each.first == key; });
+        if (begun == open_.end())
+            return std::nullopt;
+        ProgressStep step = std::move(begun->second);
+        open_.erase(begun);
+        return step;
+    }
+
+    std::vector<ProgressStep> steps() const
+    {
+        std::vector<ProgressStep> steps;
+        for (const auto &[key, step] : open_)
+            steps.push_back(step);
+        return steps;
+    }
+
+private:
+    std::vector<std::pair<CallKey, ProgressStep>> open_;
+};
+
 ProgressTable::ProgressTable(const trace::TraceReader &reader)
 {
     bool has_operations = false;
@@ -70,53 +99,48 @@ Progress &ProgressTable::change(std::uint64_t seq)
 
 void ProgressTable::add_operations(const trace::TraceReader &reader)
 {
+    OpenSteps open;
     reader.for_each_marker([&](const MarkerRow &row) {
         const ProgressStep step = {row.marker.number, row.marker.text};
-        if (row.kind == MarkerKind::op_begin) {
-            change(row.seq).in_progress.push_back(step);
-        } else if (row.kind == MarkerKind::checkpoint) {
+        // Processes number their operations by themselves.
+        const CallKey key = {row.marker.process, static_cast<std::uint64_t>(step.number)};
+        if (row.kind == MarkerKind::op_begin)
+            change(row.seq).in_progress = open.begin(key, step);
+        else if (row.kind == MarkerKind::checkpoint)
             change(row.seq).checkpoint = step;
-        } else if (row.kind == MarkerKind::op_end) {
-            std::vector<ProgressStep> &open = change(row.seq).in_progress;
-            const auto begun =
-                std::find_if(open.begin(), open.end(),
-                             [&](const ProgressStep &each) { return each.number == step.number; });
-            if (begun == open.end())
-                return;
-            entries_.back().progress.returned = *begun;
-            open.erase(begun);
-        }
+        else if (row.kind == MarkerKind::op_end)
+            finish_step(row.seq, open, key);
     });
 }
 
 void ProgressTable::add_calls(const trace::TraceReader &reader)
 {
     std::int64_t number = 0;
-    std::map<std::uint64_t, ProgressStep> entered; // by process
+    OpenSteps open;
     TracedProcesses processes;
-    const auto show = [&](Progress &progress) {
-        progress.in_progress.clear();
-        for (const auto &[process, step] : entered)
-            progress.in_progress.push_back(step);
-    };
     reader.for_each_marker([&](const MarkerRow &row) {
         if (row.kind == MarkerKind::checkpoint)
             change(row.seq).checkpoint = ProgressStep{row.marker.number, row.marker.text};
         if (!processes.see(row) || !agent::find_observed_call(static_cast<long>(row.marker.number)))
             return;
         if (row.kind == MarkerKind::syscall_enter) {
-            entered[row.marker.process] = {++number, call_text(row.marker, row.marker.text)};
-            show(change(row.seq));
+            open.end(call_key(row)); // where calls have no ids: an earlier one that did not return
+            change(row.seq).in_progress =
+                open.begin(call_key(row), {++number, call_text(row.marker, row.marker.text)});
         } else if (row.kind == MarkerKind::syscall_exit) {
-            const auto begun = entered.find(row.marker.process);
-            if (begun == entered.end())
-                return;
-            Progress &progress = change(row.seq);
-            progress.returned = begun->second;
-            entered.erase(begun);
-            show(progress);
+            finish_step(row.seq, open, call_key(row));
         }
     });
+}
+
+void ProgressTable::finish_step(std::uint64_t seq, OpenSteps &open, const CallKey &key)
+{
+    const std::optional<ProgressStep> step = open.end(key);
+    if (!step)
+        return;
+    Progress &progress = change(seq);
+    progress.returned = step;
+    progress.in_progress = open.steps();
 }
 
 const ProgressTable::Entry &ProgressTable::entry_at(std::uint64_t crash_seq) const

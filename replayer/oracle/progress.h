@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "replayer/oracle/traced_calls.h"
 #include "replayer/run/inputs.h"
 #include "trace/reader.h"
 
@@ -39,6 +40,7 @@ public:
     }
 
 private:
+    class OpenSteps;
     struct Entry {
         std::uint64_t seq = 0; // from the event after this one on
         Progress progress;
@@ -47,6 +49,7 @@ private:
     const Entry &entry_at(std::uint64_t crash_seq) const;
     void add_operations(const trace::TraceReader &reader);
     void add_calls(const trace::TraceReader &reader);
+    void finish_step(std::uint64_t seq, OpenSteps &open, const CallKey &key);
     Progress &change(std::uint64_t seq);
 
     std::vector<Entry> entries_ = {{}};

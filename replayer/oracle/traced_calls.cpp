@@ -45,10 +45,11 @@ public:
             end_command(row);
         if (!processes_.see(row))
             return;
+        if (!agent::find_observed_call(static_cast<long>(row.marker.number)))
+            return;
         if (row.kind == MarkerKind::syscall_enter)
-            entered_[row.marker.process] = {row.seq, row.marker.text};
-        else if (row.kind == MarkerKind::syscall_exit &&
-                 agent::find_observed_call(static_cast<long>(row.marker.number)))
+            entered_[call_key(row)] = {row.seq, row.marker.text};
+        else if (row.kind == MarkerKind::syscall_exit)
             leave(row);
     }
 
@@ -76,6 +77,7 @@ private:
 
     void leave(const MarkerRow &row)
     {
+        const auto entered = entered_.extract(call_key(row));
         const auto found = states_.find(++ordinal_);
         if (found == states_.end())
             return;
@@ -89,7 +91,7 @@ private:
                 "it does not make the same system calls each time: call {} is number "
                 "{} with result {} in the recording, and {} with {} when it was observed",
                 ordinal_, row.marker.number, row.marker.result, state.call, state.result));
-        const Entry &entry = entered_[row.marker.process];
+        const Entry entry = entered ? entered.mapped() : Entry{};
         operations_.push_back(
             {entry.seq, row.seq, found->second, text_of(row, found->second, entry.paths)});
     }
@@ -113,7 +115,7 @@ private:
     TracedProcesses processes_;
     std::map<std::uint32_t, std::size_t> states_; // by ordinal of the call
     std::map<std::uint32_t, std::size_t> ends_;   // by command
-    std::map<std::uint64_t, Entry> entered_;      // by process
+    std::map<CallKey, Entry> entered_;
     std::uint32_t ordinal_ = 0;
     std::string command_;
     std::vector<TracedOperation> operations_;

@@ -5,6 +5,7 @@
 #include <functional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "guest-images/agent/observed_calls.h"
@@ -25,6 +26,15 @@ private:
         false; // what the agent's child does before it becomes the program is not its own
     std::set<std::uint64_t> processes_;
 };
+
+// A system call from its entry to its return. A recording that does not number its calls tells the
+// processes apart alone.
+using CallKey = std::pair<std::uint64_t, std::uint64_t>; // process, id of the call
+
+inline CallKey call_key(const trace::MarkerRow &row)
+{
+    return {row.marker.process, trace::call_id(row.kind, row.marker)};
+}
 
 // "rename a -> b"; `paths`: those that the call names.
 std::string call_text(const trace::Marker &call, const std::string &paths);

@@ -73,6 +73,41 @@ TEST_F(ProgressTest, OfAProgramWithoutMarkersItsSystemCalls)
     EXPECT_EQ(table.at(UINT64_MAX).returned->text, "mkdir d") << "getpid changes nothing";
 }
 
+TEST_F(ProgressTest, TellsThreadsOfAProcessApart)
+{
+    // Each call's id is behind its six arguments, and in its return.
+    const ProgressTable table(
+        read("process_start \"/bin/p\" in 0x7000\n"
+             "syscall_enter 18 (3, 0x5000, 10, 0, 0, 0, 8) \"A\" in 0x7000\n"
+             "v1 syscall_enter 18 (4, 0x6000, 10, 0, 0, 0, 9) \"B\" in 0x7000\n"
+             "syscall_enter 202 (0, 0, 0, 0, 0, 0, 10) in 0x7000\n"
+             "syscall_exit 18 (8) = 10 in 0x7000\n"
+             "syscall_enter 18 (3, 0x5000, 10, 0, 0, 0, 11) \"C\" in 0x7000\n"
+             "v1 syscall_exit 18 (9) = 10 in 0x7000\n"));
+    const auto steps = [&](std::uint64_t seq) {
+        const Progress &progress = table.at(seq);
+        std::string text = progress.returned ? progress.returned->text : "nothing";
+        for (const ProgressStep &step : progress.in_progress)
+            text += fmt::format(", {} {}", step.number, step.text);
+        return text;
+    };
+    EXPECT_EQ(steps(2), "nothing, 1 pwrite A");
+    EXPECT_EQ(steps(4), "nothing, 1 pwrite A, 2 pwrite B");
+    EXPECT_EQ(steps(5), "pwrite A, 2 pwrite B") << "A has returned, B has not";
+    EXPECT_EQ(steps(6), "pwrite A, 2 pwrite B, 3 pwrite C");
+    EXPECT_EQ(steps(7), "pwrite B, 3 pwrite C");
+}
+
+TEST_F(ProgressTest, ProcessesNumberTheirOperationsByThemselves)
+{
+    const ProgressTable table(read("op_begin 1 \"of one\" in 0x2000\n"
+                                   "op_begin 1 \"of the other\" in 0x3000\n"
+                                   "op_end 1 in 0x3000\n"));
+    EXPECT_EQ(table.at(3).returned->text, "of the other");
+    ASSERT_EQ(table.at(3).in_progress.size(), 1u);
+    EXPECT_EQ(table.at(3).in_progress[0].text, "of one");
+}
+
 TEST_F(ProgressTest, ACommandThatDoesNotAskIsNotTold)
 {
     EXPECT_EQ(recovery_environment(nullptr, false),
@@ -178,6 +213,27 @@ TEST_F(ProgressTest, WhatAProgramDoesAfterItsLastCallIsLegal)
     EXPECT_EQ(spans("record_off\n"), "0-0 0-1 1-2 1-2 2-2 ");
     end.same_tree = true;
     EXPECT_EQ(spans("record_off\n"), "0-0 0-1 1-1 1-1 1-1 ") << "it did nothing";
+}
+
+// What other threads of the process call meanwhile does not make an operation begin later.
+TEST_F(ScriptCalls, OfThreadsBeginWhereTheyWereEntered)
+{
+    for (const std::size_t i : {1, 2})
+        past_.history.states[i].call_ordinal = static_cast<std::uint32_t>(i);
+    const std::string trace = "process_start \"/bin/p\" in 0x2000\n"                   // 0
+                              "syscall_enter 257 (0,0,0,0,0,0, 1) \"f\" in 0x2000\n"   // 1
+                              "v1 syscall_enter 83 (0,0,0,0,0,0, 2) \"d\" in 0x2000\n" // 2
+                              "v1 syscall_enter 202 (0,0,0,0,0,0, 3) in 0x2000\n"      // 3
+                              "v1 syscall_exit 83 (2) = 0 in 0x2000\n"                 // 4
+                              "syscall_exit 257 (1) = 7 in 0x2000\n";                  // 5
+    const auto operations = traced_calls(read(trace), past_.history, false);
+    ASSERT_EQ(operations.size(), 2u);
+    EXPECT_EQ(operations[0].text, "mkdir d");
+    EXPECT_EQ(operations[0].first_seq, 2u);
+    EXPECT_EQ(operations[0].last_seq, 4u);
+    EXPECT_EQ(operations[1].text, "openat f");
+    EXPECT_EQ(operations[1].first_seq, 1u);
+    EXPECT_EQ(operations[1].last_seq, 5u);
 }
 
 TEST_F(ScriptCalls, ThatDifferFromThoseObservedAreRefused)

@@ -75,6 +75,26 @@ syscall_exit 1 = -2
         "2 0 b\n2 1 c\n");
 }
 
+// Two threads of a process in the same call; the older traces do not number their calls.
+TEST_F(TraceText, SystemCallsArePairedByTheirIds)
+{
+    const TraceReader reader = made(R"(
+syscall_enter 18 (3, 0x5000, 10, 0, 0, 0, 1) "A" in 0x7000
+syscall_enter 18 (4, 0x6000, 20, 0, 0, 0, 2) "B" in 0x7000
+syscall_exit 18 (2) = 20 in 0x7000
+syscall_exit 18 (1) = 10 in 0x7000
+syscall_enter 18 (3, 0x5000, 10, 0, 0, 0, 3) in 0x7000
+syscall_enter 18 (5) "old" in 0x8000
+syscall_exit 18 = 5 in 0x8000
+)");
+    EXPECT_EQ(rows(reader, "SELECT first_seq||' '||coalesce(last_seq,'-')||' '||arguments||' '||"
+                           "coalesce(result,'-')||text FROM system_call ORDER BY first_seq"),
+              "0 3 [3,20480,10,0,0,0,1] 10A\n"
+              "1 2 [4,24576,20,0,0,0,2] 20B\n"
+              "4 - [3,20480,10,0,0,0,3] -\n"
+              "5 6 [5] 5old\n");
+}
+
 TEST_F(TraceText, CodeHasNamesAndLines)
 {
     const TraceReader reader = made(R"(

@@ -107,6 +107,21 @@ TEST_F(SystemCallsTest, PairEntryAndReturnOfTheSameThread)
     EXPECT_EQ(leave(kShell, 0), "");
 }
 
+// Two threads in the same call: which of them returns is known by its stack, and told by an id.
+TEST_F(SystemCallsTest, GiveAnEntryAndItsReturnTheSameId)
+{
+    const auto id = [](const std::vector<NewMarker> &markers) {
+        return markers.size() == 1 ? trace::call_id(markers[0].kind, markers[0].marker) : 0;
+    };
+    constexpr std::uint64_t kOtherStack = kStack - 0x100000;
+    const auto first = id(calls_.enter({kShell, kPc, kStack, SYS_pwrite64, {3, 0x5000, 10, 0}}));
+    const auto &entry = calls_.enter({kShell, kPc, kOtherStack, SYS_pwrite64, {4, 0x6000}});
+    EXPECT_EQ(entry[0].marker.arguments, (std::vector<std::uint64_t>{4, 0x6000, 0, 0, 0, 0, 2}));
+    EXPECT_EQ(first, 1u);
+    EXPECT_EQ(id(calls_.leave({kShell, kPc, kStack, 10, false})), 1u);
+    EXPECT_EQ(id(calls_.leave({kShell, kPc, kOtherStack, 10, false})), 2u);
+}
+
 TEST_F(SystemCallsTest, LeaveOutTheCallerAndTellARestartFromACall)
 {
     EXPECT_EQ(enter(kAgent, SYS_getpid), "");
