@@ -89,6 +89,10 @@ template <typename V> void fields(V &v, typename V::template Ref<Observation> m)
     v.number(m.operation);
     v.number(m.call);
     v.number(m.call_ordinal);
+    v.number(m.signature.process);
+    v.number(m.signature.thread);
+    v.list(m.signature.numbers, [&v](auto &element) { v.number(element); });
+    v.text(m.signature.paths);
     v.number(m.result);
     v.choice(m.durable, Durable::all);
     v.number(m.inode);

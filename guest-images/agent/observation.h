@@ -6,13 +6,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "guest-images/agent/tree.h"
 
 namespace fencepost::agent {
 
 // Of what observations say and how they are written: those of another version are not read.
-inline constexpr int kObservationsVersion = 4;
+inline constexpr int kObservationsVersion = 5;
 inline constexpr std::size_t kObservationsLimit = 24 << 20; // bytes; what fits into the mailbox
 
 enum class Moment : std::uint8_t {
@@ -31,12 +32,25 @@ enum class Durable : std::uint8_t {
     all,       // everything
 };
 
+// What tells a system call from others of its number. Processes and threads are numbered from 1, in
+// the order of their first calls that are looked at; a process that starts a program is another
+// one.
+struct CallSignature {
+    std::uint32_t process = 0; // 0: not told
+    std::uint32_t thread = 0;
+    std::vector<std::uint32_t> numbers; // as ObservedCall says, the low half of each
+    std::string paths;                  // "OLD -> NEW" of two
+
+    bool operator==(const CallSignature &) const = default;
+};
+
 struct Observation {
     Moment moment = Moment::start;
     std::uint32_t operation = 0;    // as in the trace's operation markers; 0: not within one
     std::int32_t call = -1;         // number of the system call; -1: none
     std::uint32_t call_ordinal = 0; // from 1, of the calls that are looked at
-    std::int64_t result = 0;        // of operation or call; negative: errno
+    CallSignature signature;
+    std::int64_t result = 0; // of operation or call; negative: errno
     Durable durable = Durable::nothing;
     std::uint64_t inode = 0; // what is durable, or was mapped
     TreeRange range;         // of a file: whose bytes are durable; a length of 0: all of it

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <initializer_list>
 #include <iterator>
 
 #include <sys/syscall.h>
@@ -12,66 +14,87 @@
 
 namespace fencepost::agent {
 
+// Indexes of arguments; those that are not there are -1.
+template <std::size_t kMost> class ArgumentList {
+public:
+    constexpr ArgumentList() { indexes_.fill(-1); }
+    constexpr ArgumentList(std::initializer_list<int> indexes) : ArgumentList()
+    {
+        std::copy(indexes.begin(), indexes.end(), indexes_.begin());
+    }
+    constexpr auto begin() const { return indexes_.begin(); }
+    constexpr auto end() const { return std::find(indexes_.begin(), indexes_.end(), -1); }
+
+private:
+    std::array<int, kMost> indexes_;
+};
+
 struct ObservedCall {
     long number;
     const char *name;
     int file = -1; // which argument is a descriptor; -1: none
     bool write = false;
     Durable durable = Durable::nothing;
+    ArgumentList<2> paths = {};
+    ArgumentList<5> numbers = {}; // that are the same each time, unlike addresses
 };
 
 inline constexpr ObservedCall kObservedCalls[] = {
-    {SYS_open, "open"},
-    {SYS_openat, "openat"},
-    {SYS_creat, "creat"},
+    {.number = SYS_open, .name = "open", .paths = {0}, .numbers = {1}},
+    {.number = SYS_openat, .name = "openat", .paths = {1}, .numbers = {2}},
+    {.number = SYS_creat, .name = "creat", .paths = {0}},
 #ifdef SYS_openat2
-    {SYS_openat2, "openat2"},
+    {.number = SYS_openat2, .name = "openat2", .paths = {1}},
 #endif
-    {SYS_write, "write", 0, true},
-    {SYS_pwrite64, "pwrite", 0, true},
-    {SYS_writev, "writev", 0, true},
-    {SYS_pwritev, "pwritev", 0, true},
-    {SYS_pwritev2, "pwritev2", 0, true},
-    {SYS_sendfile, "sendfile", 0, true},
+    {.number = SYS_write, .name = "write", .file = 0, .write = true, .numbers = {0, 2}},
+    {.number = SYS_pwrite64, .name = "pwrite", .file = 0, .write = true, .numbers = {0, 2, 3}},
+    {.number = SYS_writev, .name = "writev", .file = 0, .write = true, .numbers = {0, 2}},
+    {.number = SYS_pwritev, .name = "pwritev", .file = 0, .write = true, .numbers = {0, 2, 3}},
+    {.number = SYS_pwritev2, .name = "pwritev2", .file = 0, .write = true, .numbers = {0, 2, 3, 5}},
+    {.number = SYS_sendfile, .name = "sendfile", .file = 0, .write = true, .numbers = {0, 1, 3}},
     // Which of their arguments is written to does not matter: the tree is looked at.
-    {SYS_copy_file_range, "copy_file_range"},
-    {SYS_splice, "splice"},
-    {SYS_truncate, "truncate"},
-    {SYS_ftruncate, "ftruncate", 0},
-    {SYS_fallocate, "fallocate", 0},
-    {SYS_rename, "rename"},
-    {SYS_renameat, "renameat"},
-    {SYS_renameat2, "renameat2"},
-    {SYS_link, "link"},
-    {SYS_linkat, "linkat"},
-    {SYS_unlink, "unlink"},
-    {SYS_unlinkat, "unlinkat"},
-    {SYS_symlink, "symlink"},
-    {SYS_symlinkat, "symlinkat"},
-    {SYS_mkdir, "mkdir"},
-    {SYS_mkdirat, "mkdirat"},
-    {SYS_rmdir, "rmdir"},
-    {SYS_mknod, "mknod"},
-    {SYS_mknodat, "mknodat"},
-    {SYS_chmod, "chmod"},
-    {SYS_fchmod, "fchmod", 0},
-    {SYS_fchmodat, "fchmodat"},
-    {SYS_chown, "chown"},
-    {SYS_lchown, "lchown"},
-    {SYS_fchown, "fchown", 0},
-    {SYS_fchownat, "fchownat"},
-    {SYS_setxattr, "setxattr"},
-    {SYS_lsetxattr, "lsetxattr"},
-    {SYS_fsetxattr, "fsetxattr", 0},
-    {SYS_removexattr, "removexattr"},
-    {SYS_lremovexattr, "lremovexattr"},
-    {SYS_fremovexattr, "fremovexattr", 0},
-    {SYS_mmap, "mmap"},
-    {SYS_sync, "sync", -1, false, Durable::all},
-    {SYS_syncfs, "syncfs", 0, false, Durable::all},
-    {SYS_fsync, "fsync", 0, false, Durable::file},
-    {SYS_fdatasync, "fdatasync", 0, false, Durable::file_data},
-    {SYS_msync, "msync", -1, false, Durable::file_data},
+    {.number = SYS_copy_file_range, .name = "copy_file_range", .numbers = {0, 2, 4}},
+    {.number = SYS_splice, .name = "splice", .numbers = {0, 2, 4}},
+    {.number = SYS_truncate, .name = "truncate", .paths = {0}, .numbers = {1}},
+    {.number = SYS_ftruncate, .name = "ftruncate", .file = 0, .numbers = {0, 1}},
+    {.number = SYS_fallocate, .name = "fallocate", .file = 0, .numbers = {0, 1, 2, 3}},
+    {.number = SYS_rename, .name = "rename", .paths = {0, 1}},
+    {.number = SYS_renameat, .name = "renameat", .paths = {1, 3}},
+    {.number = SYS_renameat2, .name = "renameat2", .paths = {1, 3}, .numbers = {4}},
+    {.number = SYS_link, .name = "link", .paths = {0, 1}},
+    {.number = SYS_linkat, .name = "linkat", .paths = {1, 3}},
+    {.number = SYS_unlink, .name = "unlink", .paths = {0}},
+    {.number = SYS_unlinkat, .name = "unlinkat", .paths = {1}},
+    {.number = SYS_symlink, .name = "symlink", .paths = {0, 1}},
+    {.number = SYS_symlinkat, .name = "symlinkat", .paths = {0, 2}},
+    {.number = SYS_mkdir, .name = "mkdir", .paths = {0}},
+    {.number = SYS_mkdirat, .name = "mkdirat", .paths = {1}},
+    {.number = SYS_rmdir, .name = "rmdir", .paths = {0}},
+    {.number = SYS_mknod, .name = "mknod", .paths = {0}},
+    {.number = SYS_mknodat, .name = "mknodat", .paths = {1}},
+    {.number = SYS_chmod, .name = "chmod", .paths = {0}, .numbers = {1}},
+    {.number = SYS_fchmod, .name = "fchmod", .file = 0, .numbers = {0, 1}},
+    {.number = SYS_fchmodat, .name = "fchmodat", .paths = {1}, .numbers = {2}},
+    {.number = SYS_chown, .name = "chown", .paths = {0}, .numbers = {1, 2}},
+    {.number = SYS_lchown, .name = "lchown", .paths = {0}, .numbers = {1, 2}},
+    {.number = SYS_fchown, .name = "fchown", .file = 0, .numbers = {0, 1, 2}},
+    {.number = SYS_fchownat, .name = "fchownat", .paths = {1}, .numbers = {2, 3}},
+    {.number = SYS_setxattr, .name = "setxattr", .paths = {0}, .numbers = {3}},
+    {.number = SYS_lsetxattr, .name = "lsetxattr", .paths = {0}, .numbers = {3}},
+    {.number = SYS_fsetxattr, .name = "fsetxattr", .file = 0, .numbers = {0, 3}},
+    {.number = SYS_removexattr, .name = "removexattr", .paths = {0}},
+    {.number = SYS_lremovexattr, .name = "lremovexattr", .paths = {0}},
+    {.number = SYS_fremovexattr, .name = "fremovexattr", .file = 0, .numbers = {0}},
+    {.number = SYS_mmap, .name = "mmap", .numbers = {1, 2, 3, 4, 5}},
+    {.number = SYS_sync, .name = "sync", .durable = Durable::all},
+    {.number = SYS_syncfs, .name = "syncfs", .file = 0, .durable = Durable::all, .numbers = {0}},
+    {.number = SYS_fsync, .name = "fsync", .file = 0, .durable = Durable::file, .numbers = {0}},
+    {.number = SYS_fdatasync,
+     .name = "fdatasync",
+     .file = 0,
+     .durable = Durable::file_data,
+     .numbers = {0}},
+    {.number = SYS_msync, .name = "msync", .durable = Durable::file_data, .numbers = {1, 2}},
 };
 
 inline const ObservedCall *find_observed_call(long number)

@@ -21,6 +21,7 @@
 
 #include "guest-images/agent/observed_calls.h"
 #include "guest-images/agent/script_marks.h"
+#include "guest-images/agent/traced_process.h"
 
 namespace fencepost::agent {
 
@@ -30,11 +31,8 @@ namespace {
 struct Thread {
     bool in_call = false;
     user_regs_struct entry = {};
-};
-
-struct DescriptorInfo {
-    long long position = 0;
-    unsigned flags = 0; // as in open(2)
+    pid_t process = 0;        // 0: not known yet
+    std::uint32_t number = 0; // 0: it has made no call yet that is looked at
 };
 
 class Tracer {
@@ -47,16 +45,20 @@ private:
     pid_t start(const std::vector<std::string> &argv);
     void stopped(pid_t thread, int status);
     void call_ended(pid_t thread, const user_regs_struct &entry, long result);
+    // Of who calls; numbers them when it is their first one.
+    CallSignature caller(pid_t thread);
+    void note_arguments(pid_t thread, const ObservedCall &call, const user_regs_struct &entry,
+                        CallSignature &signature) const;
     void note_mark(pid_t thread, const user_regs_struct &entry);
     void promise_write(pid_t thread, const user_regs_struct &entry, std::uint64_t size,
                        Observation &observation) const;
-    // Of a descriptor in a traced process; false, nothing: it has none.
-    bool stat_of(pid_t thread, long descriptor, struct stat &status) const;
-    std::optional<DescriptorInfo> info_of(pid_t thread, long descriptor) const;
     void resume(pid_t thread, int signal) { ptrace(PTRACE_SYSCALL, thread, nullptr, signal); }
 
     Observer &observer_;
     std::map<pid_t, Thread> threads_;
+    std::map<pid_t, std::uint32_t> processes_; // numbers of those that have made such a call
+    std::uint32_t thread_count_ = 0;
+    std::uint32_t process_count_ = 0;
     std::map<std::uint64_t, std::uint64_t> maps_; // address to inode, to know what msync is about
     std::uint32_t ordinal_ = 0;
     std::uint32_t operation_ = 0;
@@ -75,26 +77,6 @@ pid_t Tracer::start(const std::vector<std::string> &argv)
     execvp(arguments[0], arguments.data());
     std::fprintf(stderr, "%s: %s\n", arguments[0], std::strerror(errno));
     _exit(127);
-}
-
-bool Tracer::stat_of(pid_t thread, long descriptor, struct stat &status) const
-{
-    char path[64];
-    std::snprintf(path, sizeof path, "/proc/%d/fd/%ld", thread, descriptor);
-    return stat(path, &status) == 0;
-}
-
-std::optional<DescriptorInfo> Tracer::info_of(pid_t thread, long descriptor) const
-{
-    char path[64];
-    std::snprintf(path, sizeof path, "/proc/%d/fdinfo/%ld", thread, descriptor);
-    FILE *file = std::fopen(path, "re");
-    if (!file)
-        return std::nullopt;
-    DescriptorInfo info;
-    const bool known = std::fscanf(file, "pos: %lld flags: %o", &info.position, &info.flags) == 2;
-    std::fclose(file);
-    return known ? std::optional(info) : std::nullopt;
 }
 
 // "b NUMBER" and "e NUMBER STATUS", which marked scripts write to a pipe.
@@ -148,6 +130,29 @@ void Tracer::promise_write(pid_t thread, const user_regs_struct &entry, std::uin
                             static_cast<std::uint64_t>(end - observation.result));
 }
 
+CallSignature Tracer::caller(pid_t id)
+{
+    Thread &thread = threads_[id];
+    if (thread.process == 0)
+        thread.process = process_of(id);
+    if (thread.number == 0)
+        thread.number = ++thread_count_;
+    std::uint32_t &process = processes_[thread.process];
+    if (process == 0)
+        process = ++process_count_;
+    return {.process = process, .thread = thread.number, .numbers = {}, .paths = {}};
+}
+
+void Tracer::note_arguments(pid_t thread, const ObservedCall &call, const user_regs_struct &entry,
+                            CallSignature &signature) const
+{
+    for (const int index : call.numbers)
+        signature.numbers.push_back(static_cast<std::uint32_t>(argument(entry, index)));
+    for (const int index : call.paths)
+        signature.paths +=
+            (index == *call.paths.begin() ? "" : " -> ") + text_at(thread, argument(entry, index));
+}
+
 void Tracer::call_ended(pid_t thread, const user_regs_struct &entry, long result)
 {
     const long number = static_cast<long>(entry.orig_rax);
@@ -155,6 +160,7 @@ void Tracer::call_ended(pid_t thread, const user_regs_struct &entry, long result
     if (!call)
         return;
     ++ordinal_;
+    CallSignature signature = caller(thread);
     struct stat status = {};
     const bool has_file = call->file >= 0 && stat_of(thread, static_cast<long>(entry.rdi), status);
     if (number == SYS_write && has_file && S_ISFIFO(status.st_mode)) {
@@ -177,6 +183,8 @@ void Tracer::call_ended(pid_t thread, const user_regs_struct &entry, long result
     observation.operation = operation_;
     observation.call = static_cast<std::int32_t>(number);
     observation.call_ordinal = ordinal_;
+    note_arguments(thread, *call, entry, signature);
+    observation.signature = std::move(signature);
     observation.result = result;
     observation.durable = call->durable;
     observation.inode = has_file ? status.st_ino : 0;
@@ -222,6 +230,8 @@ void Tracer::stopped(pid_t id, int status)
         resume(id, 0);
     } else if (status >> 16 != 0) {
         // PTRACE_EVENT stops: exec, fork, or the stop that attaching makes.
+        if (status >> 16 == PTRACE_EVENT_EXEC)
+            processes_.erase(process_of(id));
         resume(id, 0);
     } else {
         resume(id, signal);
@@ -251,6 +261,7 @@ int Tracer::run(const std::vector<std::string> &argv)
             continue;
         }
         threads_.erase(id);
+        processes_.erase(id); // of a process that is gone; its number may come again
         if (id == first) {
             result = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
             break; // as an unobserved command ends with its first process

@@ -44,6 +44,12 @@ std::string attributes_of(const TreeEntry &entry)
     return text;
 }
 
+bool same_caller(const TreeState &a, const TreeState &b)
+{
+    return a.call == b.call && a.signature.process == b.signature.process &&
+           a.signature.thread == b.signature.thread;
+}
+
 } // namespace
 
 Tree::Tree(std::vector<TreeEntry> entries)
@@ -135,7 +141,7 @@ History make_history(const std::vector<Observation> &observations)
         history.states.push_back({history.trees.size() - 1, seen.moment, seen.operation,
                                   seen.call_ordinal, seen.call, seen.result, seen.durable,
                                   seen.inode, seen.range, seen.mapped && seen.call < 0,
-                                  seen.exchanged});
+                                  seen.exchanged, seen.signature});
     }
     if (history.states.empty())
         fail(ErrorKind::trace, "the workload was not observed");
@@ -173,6 +179,9 @@ std::string mask_differences(History &history, const History &other)
         return fmt::format("the workload takes {} steps in one run and {} in another",
                            history.states.size(), other.states.size());
     for (std::size_t i = 0; i < history.states.size(); ++i) {
+        if (!same_caller(history.states[i], other.states[i]))
+            return "threads or processes of the workload make their system calls in another order "
+                   "each time";
         const auto &here = history.tree_at(i).entries();
         const auto &there = other.tree_at(i).entries();
         for (const auto &[path, entry] : there)

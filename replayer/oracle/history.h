@@ -51,7 +51,8 @@ struct TreeState {
     agent::TreeRange range = {};
     bool store =
         false; // to a map of the inode: no system call, and nothing that a file system knows of
-    bool exchanged = false; // two names
+    bool exchanged = false;              // two names
+    agent::CallSignature signature = {}; // of the call
 };
 
 // A field of one name that no two runs agree on.

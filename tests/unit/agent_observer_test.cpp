@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
+#include "guest-images/agent/observed_calls.h"
 #include "guest-images/agent/observed_run.h"
 #include "guest-images/agent/ops_executor.h"
 #include "replayer/run/ops_parser.h"
@@ -138,6 +139,41 @@ TEST_F(Observing, AMapOfAFileThatIsOpenForWritingCounts)
          }))
         mapped += each.mapped;
     EXPECT_EQ(mapped, 2u) << "shared and open for writing: for reading, and for both";
+}
+
+TEST_F(Observing, CallsHaveASignature)
+{
+    const std::string program = "import os, threading\n"
+                                "os.mkdir('a')\n"
+                                "t = threading.Thread(target=lambda: os.mkdir('b'))\n"
+                                "t.start()\nt.join()\n"
+                                "if os.fork() == 0:\n"
+                                "  os.rename('a', 'c')\n"
+                                "  os.execv('/bin/mkdir', ['mkdir', 'd'])\n"
+                                "os.wait()\n"
+                                "f = os.open('f', os.O_RDWR | os.O_CREAT)\n"
+                                "os.pwrite(f, b'xyz', 5)\n";
+    std::string text;
+    for (const Observation &each : observe([&](Observer &observer) {
+             return run_observed({"/usr/bin/python3", "-I", "-B", "-c", program}, observer);
+         })) {
+        const CallSignature &seen = each.signature;
+        if (each.same_tree || each.call < 0)
+            continue;
+        text += find_observed_call(each.call)->name + (" " + seen.paths);
+        for (const std::size_t i : {1, 2})
+            if (each.call == SYS_pwrite64)
+                text += " " + std::to_string(seen.numbers.at(i));
+        text += " by " + std::to_string(seen.process) + "." + std::to_string(seen.thread) + "\n";
+    }
+    // The program is a process of its own: what came before it, in the child that became it, made
+    // no such call.
+    EXPECT_EQ(text, "mkdir a by 1.1\n"
+                    "mkdir b by 1.2\n"
+                    "rename a -> c by 2.3\n"
+                    "mkdir d by 3.3\n"
+                    "openat f by 1.1\n"
+                    "pwrite  3 5 by 1.1\n");
 }
 
 TEST_F(Observing, MsyncIsOfWholePages)

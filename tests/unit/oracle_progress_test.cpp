@@ -236,6 +236,66 @@ TEST_F(ScriptCalls, OfThreadsBeginWhereTheyWereEntered)
     EXPECT_EQ(operations[1].last_seq, 5u);
 }
 
+// Calls of the same number and result, by somebody else or about something else.
+TEST_F(ScriptCalls, OfOthersAreRefused)
+{
+    const auto refused = [&] {
+        try {
+            traced_calls(read(trace_), past_.history, true);
+        } catch (const NoLegalTrees &none) {
+            return std::string(none.what());
+        }
+        return std::string();
+    };
+    agent::CallSignature &mkdir = past_.history.states[1].signature;
+    agent::CallSignature &open = past_.history.states[2].signature;
+    mkdir = {.process = 2, .thread = 2, .numbers = {}, .paths = "d"};
+    open = {.process = 1, .thread = 1, .numbers = {2}, .paths = "f"};
+    EXPECT_EQ(refused(), "") << "a trace may lack arguments";
+    mkdir.paths = "e";
+    EXPECT_EQ(refused(), "its threads or processes take turns in another way each time: call 2 is "
+                         "mkdir d () by process 2 in the recording, and mkdir e () by process 2 "
+                         "when it was observed");
+    mkdir.paths = "d";
+    mkdir.process = 1;
+    EXPECT_NE(refused(), "") << "the parent made it";
+    mkdir.process = 2;
+    open.process = 3;
+    EXPECT_NE(refused(), "") << "another child made it";
+}
+
+TEST_F(ScriptCalls, ToOtherDescriptorsAndPlacesAreRefused)
+{
+    for (const std::size_t i : {1, 2}) {
+        past_.history.states[i].call = SYS_pwrite64;
+        past_.history.states[i].call_ordinal = static_cast<std::uint32_t>(i);
+        past_.history.states[i].result = 10;
+        past_.history.states[i].inode = 10 + i;
+    }
+    agent::CallSignature &first = past_.history.states[1].signature;
+    agent::CallSignature &second = past_.history.states[2].signature;
+    const std::string trace =
+        "process_start \"/bin/p\" in 0x2000\n"
+        "syscall_enter 18 (3, 0x7f0000005000, 10, 4096, 0, 0, 1) in 0x2000\n"
+        "v1 syscall_enter 18 (4, 0x7f0000006000, 10, 4096, 0, 0, 2) in 0x2000\n"
+        "syscall_exit 18 (1) = 10 in 0x2000\n"
+        "v1 syscall_exit 18 (2) = 10 in 0x2000\n";
+    const auto calls = [&] { return traced_calls(read(trace), past_.history, false).size(); };
+    first = {.process = 1, .thread = 1, .numbers = {3, 10, 4096}, .paths = {}};
+    second = {.process = 1, .thread = 2, .numbers = {4, 10, 4096}, .paths = {}};
+    EXPECT_EQ(calls(), 2u);
+    std::swap(first, second);
+    EXPECT_THROW(calls(), NoLegalTrees) << "the other thread was first";
+    std::swap(first, second);
+    first.numbers[2] = 0;
+    EXPECT_THROW(calls(), NoLegalTrees) << "to another place";
+    first.numbers[2] = 4096;
+    past_.history.states[2].inode = past_.history.states[1].inode;
+    EXPECT_THROW(calls(), NoLegalTrees) << "nobody knows which thread was first";
+    second.thread = 1;
+    EXPECT_EQ(calls(), 2u) << "one thread has an order";
+}
+
 TEST_F(ScriptCalls, ThatDifferFromThoseObservedAreRefused)
 {
     past_.history.states[1].call = SYS_rmdir;
