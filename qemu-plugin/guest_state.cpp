@@ -13,8 +13,8 @@ namespace {
 
 // QEMU's names, in the order of Register.
 constexpr std::array<const char *, kRegisters> kNames = {
-    "rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi",     "rdi",     "r8",  "r9",
-    "r10", "r11", "r12", "r13", "r14", "r15", "fs_base", "gs_base", "cr3", "cr4"};
+    "rax", "rcx", "rdx", "rbx", "rsp", "rbp",     "rsi",     "rdi", "r8",  "r9", "r10",
+    "r11", "r12", "r13", "r14", "r15", "fs_base", "gs_base", "cr2", "cr3", "cr4"};
 
 constexpr std::uint64_t kFiveLevels = 1 << 12; // of cr4
 

@@ -34,6 +34,7 @@ enum Register : std::uint8_t {
     kR15,
     kFsBase,
     kGsBase,
+    kCr2,
     kCr3,
     kCr4,
     kRegisters

@@ -10,6 +10,8 @@ namespace {
 constexpr std::uint64_t kLinuxFourLevels = 0xffff'8880'0000'0000;
 constexpr std::uint64_t kLinuxFiveLevels = 0xff11'0000'0000'0000;
 constexpr std::uint64_t kAlignment = std::uint64_t{1} << 30; // randomised in steps of 1 GiB
+constexpr std::uint64_t kTables = 0x000f'ffff'ffff'f000;     // of cr3
+constexpr std::uint64_t kAccessed = 1 << 5;
 constexpr std::uint64_t kKernelHalf = std::uint64_t{1} << 63;
 constexpr std::uint64_t kKernelImage =
     0xffff'ffff'8000'0000; // aligned as well, but covers the kernel alone
@@ -64,8 +66,36 @@ std::optional<Translation> PhysicalMemory::translate(const PagingState &paging,
         return std::nullopt;
     if (base_ == 0 && !find_direct_map(paging))
         return std::nullopt;
+    return walk(paging, address);
+}
+
+std::optional<Translation> PhysicalMemory::walk(const PagingState &paging, std::uint64_t address)
+{
     return walk_page_tables(paging, address,
                             [&](std::uint64_t physical) { return read(base_, physical); });
+}
+
+// Linux has the kernel's part in the page tables of every process. A page that has been freed and
+// holds something else by now has not.
+bool PhysicalMemory::same_kernel(std::uint64_t tables, const PagingState &paging)
+{
+    const unsigned shift = paging.five_levels ? 48 : 39;
+    for (const std::uint64_t address : {base_, kKernelImage}) {
+        const std::uint64_t entry = (address >> shift & 0x1ff) * sizeof(std::uint64_t);
+        const auto here = read(base_, (paging.cr3 & kTables) + entry);
+        const auto there = read(base_, tables + entry);
+        if (!here || !there || (*here & ~kAccessed) != (*there & ~kAccessed))
+            return false;
+    }
+    return true;
+}
+
+std::optional<Translation>
+PhysicalMemory::translate_by(std::uint64_t tables, const PagingState &paging, std::uint64_t address)
+{
+    if (paging.cr3 == 0 || (base_ == 0 && !find_direct_map(paging)) || !same_kernel(tables, paging))
+        return std::nullopt;
+    return walk({tables, paging.five_levels}, address);
 }
 
 } // namespace fencepost::tracer

@@ -21,11 +21,16 @@ public:
     void learn(std::uint64_t address, std::uint64_t physical);
     // `paging`: of the vCPU that runs; not needed where QEMU translates. Nothing: not found out.
     std::optional<Translation> translate(const PagingState &paging, std::uint64_t address);
+    // By the page tables at `tables` instead. Nothing as well: they are none any more.
+    std::optional<Translation> translate_by(std::uint64_t tables, const PagingState &paging,
+                                            std::uint64_t address);
 
 private:
     std::optional<std::uint64_t> read(std::uint64_t base, std::uint64_t physical);
     bool is_direct_map(std::uint64_t base, const PagingState &paging);
     bool find_direct_map(const PagingState &paging);
+    std::optional<Translation> walk(const PagingState &paging, std::uint64_t address);
+    bool same_kernel(std::uint64_t tables, const PagingState &paging);
 
     GuestState &guest_;
     std::uint64_t base_ = 0;      // of the direct map; 0 = not found yet
