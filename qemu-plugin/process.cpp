@@ -36,4 +36,19 @@ Process &Processes::replace(std::uint64_t address_space)
     return process;
 }
 
+std::vector<const Process *> Processes::living() const
+{
+    std::vector<const Process *> processes;
+    for (const auto &[address_space, process] : current_)
+        if (address_space != 0 && !process->ending)
+            processes.push_back(process);
+    return processes;
+}
+
+void Processes::forget_files()
+{
+    for (const auto &[address_space, process] : current_)
+        process->files = {};
+}
+
 } // namespace fencepost::tracer

@@ -5,12 +5,12 @@
 
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "qemu-plugin/file_table.h"
 #include "qemu-plugin/program_image.h"
 
 namespace fencepost::tracer {
@@ -24,10 +24,11 @@ inline bool is_kernel_address(std::uint64_t address)
 // One program in one address space: execve makes another, though the page tables may be at an
 // address that an earlier process had.
 struct Process {
-    std::uint64_t address_space = 0;            // page-table base; 0 = the kernel
-    std::optional<ProgramStart> start;          // until its headers have been read
-    std::vector<Mapping> mappings;              // later ones hide earlier ones
-    std::map<std::uint64_t, std::string> files; // descriptors that it was seen to open
+    std::uint64_t address_space = 0;   // page-table base; 0 = the kernel
+    std::optional<ProgramStart> start; // until its headers have been read
+    std::vector<Mapping> mappings;     // of code; later ones hide earlier ones
+    FileTable files;
+    bool ending = false; // it has called exit or execve: its page tables are not to be relied on
 
     std::string module_at(std::uint64_t pc) const;
 };
@@ -39,6 +40,10 @@ public:
     Process &in(std::uint64_t address_space);
     // A new program starts there.
     Process &replace(std::uint64_t address_space);
+    // Those whose page tables are theirs still, as far as is known.
+    std::vector<const Process *> living() const;
+    // Nobody follows what processes open and map from here on.
+    void forget_files();
 
 private:
     Process kernel_;

@@ -41,12 +41,6 @@ bool never_returns(std::uint64_t number)
     return number == SYS_exit || number == SYS_exit_group || number == SYS_rt_sigreturn;
 }
 
-bool opens_file(std::uint64_t number)
-{
-    return number == SYS_open || number == SYS_openat || number == SYS_openat2 ||
-           number == SYS_creat;
-}
-
 template <typename List, typename Value> void remove(List &list, const Value &value)
 {
     list.erase(std::remove(list.begin(), list.end(), value), list.end());
@@ -71,6 +65,7 @@ void SystemCalls::switch_off()
     pending_.clear();
     starting_.clear();
     forking_.clear();
+    processes_.forget_files();
 }
 
 void SystemCalls::add(MarkerKind kind, std::uint64_t address_space, Marker marker)
@@ -96,29 +91,60 @@ std::string SystemCalls::paths_of(const SystemCallEntry &entry)
     return text;
 }
 
-// Then what is made has no address space of its own.
-bool SystemCalls::shares_memory(const SystemCallEntry &entry)
+// What a call that makes a process shares with it.
+std::uint64_t SystemCalls::clone_flags(const SystemCallEntry &entry)
 {
     switch (entry.number) {
     case SYS_clone:
-        return entry.arguments[0] & CLONE_VM;
+        return entry.arguments[0];
     case SYS_clone3: // flags are the first word of its structure
-        return memory_.read_word(entry.arguments[0]).value_or(CLONE_VM) & CLONE_VM;
+        return memory_.read_word(entry.arguments[0]).value_or(CLONE_VM);
+    case SYS_vfork:
+        return CLONE_VM | CLONE_VFORK;
     default:
-        return entry.number == SYS_vfork;
+        return 0;
     }
+}
+
+void SystemCalls::note_clone(Pending &call, Process &process, const Place &place)
+{
+    const std::uint64_t flags = clone_flags(call.entry);
+    if (!(flags & CLONE_VM)) {
+        forking_.push_back({place, process.files});
+        return;
+    }
+    call.lends_memory = flags & CLONE_VFORK;
+    // Two tables of descriptors in one address space cannot be told apart.
+    if (!(flags & (CLONE_FILES | CLONE_VFORK)))
+        process.files.lose_descriptors();
+}
+
+bool SystemCalls::lends_memory(std::uint64_t address_space) const
+{
+    return std::any_of(pending_.begin(), pending_.end(), [&](const auto &call) {
+        return call.first.address_space == address_space && call.second.lends_memory;
+    });
+}
+
+bool SystemCalls::ends_mappings(const SystemCallEntry &entry) const
+{
+    return (starts_program(entry.number) || entry.number == SYS_exit_group) &&
+           !lends_memory(entry.address_space);
 }
 
 const std::vector<NewMarker> &SystemCalls::enter(const SystemCallEntry &entry)
 {
     markers_.clear();
     const Place place = {entry.address_space, entry.next_pc, entry.stack};
-    complete_image(processes_.in(entry.address_space));
+    Process &process = processes_.in(entry.address_space);
+    complete_image(process);
+    process.ending = entry.number == SYS_exit || ends_mappings(entry);
     // The kernel restarts some calls by executing the instruction once more: still the same call.
     const auto before = pending_.find(place);
     if (before != pending_.end() && before->second.entry.number == entry.number)
         return markers_;
-    const Pending call = {entry, paths_of(entry), ++calls_};
+    Pending call = {entry, paths_of(entry), ++calls_};
+    call.files = process.files.enter({entry.number, entry.arguments});
     std::vector<std::uint64_t> arguments(entry.arguments.begin(), entry.arguments.end());
     arguments.push_back(call.id);
     add(MarkerKind::syscall_enter, entry.address_space,
@@ -130,11 +156,11 @@ const std::vector<NewMarker> &SystemCalls::enter(const SystemCallEntry &entry)
             {.result = static_cast<std::int64_t>(entry.arguments[0] & 0xff)});
     if (never_returns(entry.number))
         return markers_;
-    pending_[place] = call;
     if (starts_program(entry.number))
         starting_.push_back(place);
-    if (makes_process(entry.number) && !shares_memory(entry))
-        forking_.push_back(place);
+    if (makes_process(entry.number))
+        note_clone(call, process, place);
+    pending_[place] = std::move(call);
     return markers_;
 }
 
@@ -146,6 +172,7 @@ const std::vector<NewMarker> &SystemCalls::leave(const ReturnToUser &back)
     const auto found = pending_.find({back.address_space, back.pc, back.stack});
     if (found == pending_.end())
         return markers_;
+    processes_.in(back.address_space).ending = false;
     const std::uint64_t number = found->second.entry.number;
     // A child of vfork shares everything with its parent, and returns first.
     if (makes_process(number) && back.result == 0)
@@ -155,7 +182,9 @@ const std::vector<NewMarker> &SystemCalls::leave(const ReturnToUser &back)
     remove(starting_, Place{back.address_space, back.pc, back.stack});
     // The child may well get the processor after its parent.
     if (makes_process(number) && is_error(back.result))
-        remove(forking_, Place{back.address_space, back.pc, back.stack});
+        std::erase_if(forking_, [&](const Forking &each) {
+            return each.place == Place{back.address_space, back.pc, back.stack};
+        });
     finish(call, back.result);
     return markers_;
 }
@@ -171,12 +200,13 @@ void SystemCalls::finish(Pending &call, std::uint64_t result)
          .result = static_cast<std::int64_t>(result),
          .arguments = {call.id},
          .text = late ? call.path : ""});
-    if (call.entry.number == SYS_close)
-        processes_.in(call.entry.address_space).files.erase(call.entry.arguments[0]);
     if (is_error(result))
         return;
-    if (opens_file(call.entry.number))
-        processes_.in(call.entry.address_space).files[result] = call.path;
+    // A descriptor of a child that borrows this memory is not one of the process.
+    const bool opened = opens_file(call.entry.number) && !lends_memory(call.entry.address_space);
+    processes_.in(call.entry.address_space)
+        .files.leave({call.entry.number, call.entry.arguments}, call.files, result, call.path,
+                     opened ? ++opened_ : 0);
     if (call.entry.number == SYS_mmap)
         note_mapping(call, result);
 }
@@ -187,12 +217,12 @@ void SystemCalls::note_mapping(const Pending &call, std::uint64_t result)
     if (!(protection & PROT_EXEC) || (flags & MAP_ANONYMOUS))
         return;
     Process &process = processes_.in(call.entry.address_space);
-    const auto known = process.files.find(static_cast<std::uint32_t>(file));
-    if (known == process.files.end())
+    const std::string path = process.files.path_of(file);
+    if (path.empty())
         return;
-    process.mappings.push_back({result, length, offset, known->second});
+    process.mappings.push_back({result, length, offset, path});
     add(MarkerKind::note, call.entry.address_space,
-        {.arguments = {result, length, offset}, .text = "map " + known->second});
+        {.arguments = {result, length, offset}, .text = "map " + path});
 }
 
 void SystemCalls::complete_image(Process &process)
@@ -238,20 +268,28 @@ bool SystemCalls::is_new_child(const ReturnToUser &back)
 {
     if (back.result != 0)
         return false;
-    const auto parent = std::find_if(forking_.begin(), forking_.end(), [&](const Place &place) {
-        return place.pc == back.pc && place.stack == back.stack &&
-               place.address_space != back.address_space;
-    });
+    const auto is_parent = [&](const Forking &call) {
+        return call.place.pc == back.pc && call.place.stack == back.stack &&
+               call.place.address_space != back.address_space;
+    };
+    const auto parent = std::find_if(forking_.begin(), forking_.end(), is_parent);
     if (parent == forking_.end())
         return false;
-    const std::uint64_t from = parent->address_space;
+    const std::uint64_t from = parent->place.address_space;
+    const bool certain = std::none_of(parent + 1, forking_.end(), [&](const Forking &call) {
+        return is_parent(call) && call.place.address_space != from;
+    });
+    FileTable files = std::move(parent->files);
     forking_.erase(parent);
     const Process original = processes_.in(from);
     Process &child = processes_.replace(back.address_space);
     process_change_ = true;
     child.start = original.start;
     child.mappings = original.mappings;
-    child.files = original.files;
+    // The parent may have gone on, and made another child, before this one began.
+    files.keep_common(original.files);
+    if (certain)
+        child.files = std::move(files);
     add(MarkerKind::note, back.address_space, {.arguments = {from}, .text = "fork"});
     return true;
 }

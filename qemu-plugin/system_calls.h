@@ -57,6 +57,9 @@ public:
     // A process has been replaced by another since the last call: what is cached about them is
     // void.
     bool take_process_change() { return std::exchange(process_change_, false); }
+    // Whether the call is the end of what its process has mapped, unless it fails: a child that
+    // borrows its parent's memory ends nothing.
+    bool ends_mappings(const SystemCallEntry &entry) const;
 
 private:
     struct Place {
@@ -72,13 +75,22 @@ private:
         SystemCallEntry entry;
         std::string path;
         std::uint64_t id;
+        FileTable::Entered files = {};
+        bool lends_memory = false; // a child runs in its memory until it starts a program or ends
+    };
+    // A call that makes a process whose first instruction has not been seen.
+    struct Forking {
+        Place place;
+        FileTable files; // of the parent when it called
     };
 
     void add(trace::MarkerKind kind, std::uint64_t address_space, trace::Marker marker);
     void finish(Pending &call, std::uint64_t result);
     void note_mapping(const Pending &call, std::uint64_t result);
     void complete_image(Process &process);
-    bool shares_memory(const SystemCallEntry &entry);
+    std::uint64_t clone_flags(const SystemCallEntry &entry);
+    void note_clone(Pending &call, Process &process, const Place &place);
+    bool lends_memory(std::uint64_t address_space) const;
     bool is_new_program(const ReturnToUser &back);
     bool is_new_child(const ReturnToUser &back);
     std::string paths_of(const SystemCallEntry &entry);
@@ -91,8 +103,8 @@ private:
     std::uint64_t calls_ = 0; // so far
     std::unordered_map<Place, Pending, PlaceHash> pending_;
     std::vector<Place> starting_; // calls of execve that have not returned
-    std::vector<Place>
-        forking_; // calls that make a process whose first instruction has not been seen
+    std::vector<Forking> forking_;
+    std::uint64_t opened_ = 0; // files so far
     std::vector<NewMarker> markers_;
 };
 
