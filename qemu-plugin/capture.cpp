@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The part of Tracer that runs whenever the guest stores, flushes or fences.
+// The part of Tracer that runs whenever the guest stores or fences.
 #include <algorithm>
 #include <cstring>
 
@@ -37,6 +37,11 @@ bool Tracer::is_pm(std::uint64_t physical) const
     return false;
 }
 
+std::uint64_t Tracer::frame_at(std::uint64_t physical) const
+{
+    return is_pm(physical) ? physical & ~kPageMask : TranslationCache::kVolatile;
+}
+
 std::uint64_t Tracer::frame_of(Vcpu &cpu, qemu_plugin_meminfo_t info, std::uint64_t address)
 {
     const std::uint64_t frame = cpu.translations.find(address);
@@ -53,25 +58,12 @@ std::uint64_t Tracer::find_frame(Vcpu &cpu, qemu_plugin_meminfo_t info, std::uin
         return walk_to_frame(cpu, address);
     const std::uint64_t physical = qemu_plugin_hwaddr_phys_addr(known);
     physical_.learn(address, physical);
-    const std::uint64_t frame =
-        is_pm(physical) ? physical & ~kPageMask : TranslationCache::kVolatile;
+    const std::uint64_t frame = frame_at(physical);
     cpu.translations.insert(address, frame);
+    // Just before the access that shows where the page is.
     if (!absent_.empty()) [[unlikely]]
         resolve_absent(cpu, address, frame);
     return frame;
-}
-
-// Just before the access that shows where the page is.
-void Tracer::resolve_absent(const Vcpu &cpu, std::uint64_t address, std::uint64_t frame)
-{
-    if (frame == TranslationCache::kVolatile) {
-        absent_.appear_volatile(address_space_of(cpu), address);
-        return;
-    }
-    const std::vector<trace::Event> flushes = absent_.appear(address_space_of(cpu), address, frame);
-    if (recording_)
-        for (const trace::Event &flush : flushes)
-            push(flush);
 }
 
 void Tracer::learn_paging(Vcpu &cpu)
@@ -87,8 +79,7 @@ std::uint64_t Tracer::walk_to_frame(Vcpu &cpu, std::uint64_t address)
         return TranslationCache::kUnknown;
     if (!found->present)
         return TranslationCache::kAbsent;
-    const std::uint64_t frame =
-        is_pm(found->physical) ? found->physical & ~kPageMask : TranslationCache::kVolatile;
+    const std::uint64_t frame = frame_at(found->physical);
     // A page that cannot be written may become another one when it is, without a word to the TLB.
     if (found->writable)
         cpu.translations.insert(address, frame);
@@ -243,43 +234,6 @@ void Tracer::load(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t addre
     }
 }
 
-void Tracer::flush(unsigned vcpu, CodePoint &code)
-{
-    if (!recording_)
-        return;
-    Vcpu &cpu = *vcpus_[vcpu];
-    learn_paging(cpu);
-    trace::Event event = new_event(vcpu, code);
-    if (!event.has_address()) {
-        push(event);
-        return;
-    }
-    const std::optional<std::uint64_t> operand =
-        guest_.address_of(code.what.operand, code.next_pc());
-    if (!operand) {
-        ++quality_.untranslated_flushes;
-        return;
-    }
-    const std::uint64_t address = *operand;
-    std::uint64_t frame = cpu.translations.find(address);
-    if (frame == TranslationCache::kUnknown) {
-        frame = walk_to_frame(cpu, address);
-        if (!absent_.empty() &&
-            (frame == TranslationCache::kVolatile || frame < TranslationCache::kUnknown))
-            resolve_absent(cpu, address, frame);
-    }
-    if (frame == TranslationCache::kUnknown) {
-        ++quality_.untranslated_flushes;
-    } else if (frame == TranslationCache::kAbsent) {
-        absent_.remember(address_space_of(cpu), address, event);
-    } else if (frame == TranslationCache::kVolatile) {
-        sites_.count_volatile_flush(event.site);
-    } else {
-        event.address = frame | (address & kPageMask);
-        push(event);
-    }
-}
-
 void Tracer::fence(unsigned vcpu, CodePoint &code)
 {
     if (recording_)
@@ -289,8 +243,10 @@ void Tracer::fence(unsigned vcpu, CodePoint &code)
 void Tracer::record_fence(unsigned vcpu, CodePoint &code, trace::FenceKind kind)
 {
     if (!absent_.empty() && (kind == trace::FenceKind::sfence || kind == trace::FenceKind::mfence))
-        [[unlikely]]
+        [[unlikely]] {
+        look_for_absent(*vcpus_[vcpu]);
         absent_.fence(vcpu);
+    }
     trace::Event event = new_event(vcpu, code);
     event.kind = trace::EventKind::fence;
     event.subkind = static_cast<std::uint8_t>(kind);

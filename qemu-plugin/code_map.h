@@ -63,7 +63,10 @@ public:
     {
         return code.process == &process && code.site ? code.site : find(code, process);
     }
-    void count_volatile_flush(trace::SiteId site) { ++volatile_flushes_[site]; }
+    void count_volatile_flush(trace::SiteId site, std::uint64_t flushes = 1)
+    {
+        volatile_flushes_[site] += flushes;
+    }
     const std::unordered_map<trace::SiteId, std::uint64_t> &volatile_flushes() const
     {
         return volatile_flushes_;

@@ -25,9 +25,12 @@ void Tracer::push_marker(unsigned vcpu, CodePoint &code, trace::MarkerKind kind,
 
 void Tracer::push_markers(unsigned vcpu, CodePoint &code, const std::vector<NewMarker> &markers)
 {
-    if (system_calls_.take_process_change())
+    if (system_calls_.take_process_change()) {
         for (const std::unique_ptr<Vcpu> &cpu : vcpus_)
             cpu->process = nullptr;
+        // Of a process that was killed: this one has got its page tables.
+        absent_.forget(address_space_of(*vcpus_[vcpu]), kAllAddresses);
+    }
     if (!recording_)
         return;
     for (const NewMarker &marker : markers)
@@ -97,26 +100,12 @@ void Tracer::marker(unsigned vcpu, CodePoint &code)
     workload_ended_ = workload_ended_ || payload->ends_workload;
 }
 
-// From here on a page of the address space may be one of something else.
-void Tracer::forget_absent(const Vcpu &cpu, std::uint64_t system_call)
-{
-    constexpr std::uint64_t kFixed = 0x10; // MAP_FIXED
-    const bool remaps = system_call == SYS_mmap
-                            ? (guest_.read(kR10) & kFixed) != 0
-                            : system_call == SYS_munmap || system_call == SYS_mremap ||
-                                  system_call == SYS_execve || system_call == SYS_exit_group;
-    if (remaps)
-        absent_.forget(address_space_of(cpu));
-}
-
 void Tracer::system_call(unsigned vcpu, CodePoint &code)
 {
     learn_paging(*vcpus_[vcpu]);
-    if (!absent_.empty()) [[unlikely]]
-        forget_absent(*vcpus_[vcpu], guest_.read(kRax));
     if (options_.stacks)
         note_system_call(vcpu, code);
-    if (!system_calls_.on())
+    if (!system_calls_.on() && absent_.empty())
         return;
     SystemCallEntry entry;
     entry.address_space = address_space_of(*vcpus_[vcpu]);
@@ -125,15 +114,20 @@ void Tracer::system_call(unsigned vcpu, CodePoint &code)
     entry.number = guest_.read(kRax);
     entry.arguments = {guest_.read(kRdi), guest_.read(kRsi), guest_.read(kRdx),
                        guest_.read(kR10), guest_.read(kR8),  guest_.read(kR9)};
-    push_markers(vcpu, code, system_calls_.enter(entry));
+    if (!absent_.empty()) [[unlikely]]
+        leave_absent(*vcpus_[vcpu], entry);
+    if (system_calls_.on())
+        push_markers(vcpu, code, system_calls_.enter(entry));
 }
 
 void Tracer::return_from_kernel(unsigned vcpu, CodePoint &code)
 {
-    if (!system_calls_.on() && !options_.stacks)
+    if (!system_calls_.on() && !options_.stacks && absent_.empty())
         return;
     Vcpu &cpu = *vcpus_[vcpu];
     learn_paging(cpu);
+    if (!absent_.empty()) [[unlikely]]
+        look_for_faulted(cpu);
     ReturnToUser back;
     if (code.what.transfer == Transfer::sysret) {
         back.pc = guest_.read(kRcx);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // See tracer.h. Here: start, translation and end; what happens while the guest runs is in
-// capture.cpp.
+// capture.cpp, flushes.cpp and operations.cpp.
 #include "qemu-plugin/tracer.h"
 
 #include "base/error.h"
@@ -128,9 +128,10 @@ void Tracer::instrument_stacks(qemu_plugin_insn *instruction, CodePoint &code)
 void Tracer::count_quality(trace::TraceWriter &writer) const
 {
     using trace::QualityLevel;
-    auto count = [&](const char *name, std::uint64_t value, QualityLevel severity,
+    auto count = [&](std::string_view name, std::uint64_t value, QualityLevel severity,
                      const char *meaning) {
-        writer.put_data_quality({name, static_cast<std::int64_t>(value), severity, meaning});
+        writer.put_data_quality(
+            {std::string(name), static_cast<std::int64_t>(value), severity, meaning});
     };
     count("undecodable_instructions", quality_.undecodable_instructions, QualityLevel::warning,
           "Instructions were executed that the tracer cannot decode; their stores are recorded, "
@@ -146,21 +147,38 @@ void Tracer::count_quality(trace::TraceWriter &writer) const
           QualityLevel::error,
           "QEMU did not give a register that decides what an event is, or whose it is.");
     const AbsentFlushCounts absent = absent_.counts();
-    count("flushes_of_absent_pages", absent.resolved + absent.overtaken + absent.unresolved,
+    count("flushes_of_absent_pages", absent.found + absent.in_volatile_memory + absent.lost,
           QualityLevel::info,
           "Flushes were executed through a mapping whose page nobody had touched; hardware maps "
           "the page first.");
-    count("unresolved_absent_flushes", absent.overtaken + absent.unresolved, QualityLevel::warning,
-          "Flushes of pages that were not mapped are left out, because the page never appeared in "
-          "PM, or its line was "
-          "stored to before it did; what they flush stays in flight.");
+    count(trace::kLostFlushes, absent.lost, QualityLevel::warning,
+          "Flushes could not be attributed to lines of PM and are left out: nobody touched their "
+          "page through that mapping, or not before the line was stored to. What they flush counts "
+          "as in flight: a finding about it may be wrong.");
     count("malformed_markers", quality_.malformed_markers, QualityLevel::warning,
           "Marker instructions were executed with a payload that says nothing known; they are left "
           "out.");
 }
 
+// For whoever wants to know which code that was.
+void Tracer::push_lost_flushes()
+{
+    for (const auto &[site, flushes] : absent_.lost()) {
+        trace::Event event = flushes.last;
+        event.kind = trace::EventKind::marker;
+        event.subkind = static_cast<std::uint8_t>(trace::MarkerKind::note);
+        event.flags = 0;
+        trace::EventBuffer &events = queue_.current().events;
+        events.push_marker(event, {.number = static_cast<std::int64_t>(flushes.flushes),
+                                   .text = std::string(trace::kLostFlushesNote)});
+        if (events.full())
+            queue_.hand_over();
+    }
+}
+
 void Tracer::finish()
 {
+    push_lost_flushes();
     trace::TraceWriter &writer = queue_.finish();
     for (const auto &[site, count] : sites_.volatile_flushes())
         writer.put_volatile_flushes(site, count);

@@ -71,8 +71,13 @@ private:
     std::uint64_t frame_of(Vcpu &cpu, qemu_plugin_meminfo_t info, std::uint64_t address);
     std::uint64_t find_frame(Vcpu &cpu, qemu_plugin_meminfo_t info, std::uint64_t address);
     std::uint64_t walk_to_frame(Vcpu &cpu, std::uint64_t address);
+    std::uint64_t frame_elsewhere(Vcpu &cpu, std::uint64_t address);
+    std::uint64_t frame_at(std::uint64_t physical) const;
     void resolve_absent(const Vcpu &cpu, std::uint64_t address, std::uint64_t frame);
-    void forget_absent(const Vcpu &cpu, std::uint64_t system_call);
+    void look_for(Vcpu &cpu, const std::vector<std::uint64_t> &pages);
+    void look_for_absent(Vcpu &cpu);
+    void look_for_faulted(Vcpu &cpu);
+    void leave_absent(Vcpu &cpu, const SystemCallEntry &entry);
     // Only where registers can be read.
     void learn_paging(Vcpu &cpu);
     void locate_range(Vcpu &cpu, trace::Marker &marker);
@@ -93,6 +98,7 @@ private:
     void push_markers(unsigned vcpu, CodePoint &code, const std::vector<NewMarker> &markers);
     std::uint64_t address_space_of(const Vcpu &cpu) const;
     Process &process_of(Vcpu &cpu);
+    void push_lost_flushes();
     void count_quality(trace::TraceWriter &writer) const;
     bool matters(const Instruction &what) const;
     void instrument(qemu_plugin_insn *instruction);

@@ -15,6 +15,10 @@ namespace fencepost::trace {
 // offset in the file that the rest of the text names.
 inline constexpr std::string_view kMapNote = "map ";
 
+// The text of a note about flushes that are not in the trace, because nobody knows of which line:
+// `number` of them, the last one by the site and the stack of the note.
+inline constexpr std::string_view kLostFlushesNote = "lost flushes";
+
 // What a marker carries beyond its event. Which fields mean what: schema.sql, table `marker`.
 struct Marker {
     std::int64_t number = 0;

@@ -92,6 +92,9 @@ struct DataQuality {
     std::string meaning = {};
 };
 
+// The counter of flushes that could not be attributed to a line; kLostFlushesNote has their sites.
+inline constexpr std::string_view kLostFlushes = "unresolved_absent_flushes";
+
 enum class RecordingState : std::uint8_t { prepared, running, complete, truncated };
 
 struct Recording {

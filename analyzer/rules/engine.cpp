@@ -258,10 +258,13 @@ std::vector<std::string> Engine::statements()
     if (!recording_ended_)
         all.push_back(fmt::format("the recording is {}: what is in flight at its end is not judged",
                                   name_of(state)));
-    for (const trace::DataQuality &counter : reader_.data_quality())
+    for (const trace::DataQuality &counter : reader_.data_quality()) {
         if (counter.severity == trace::QualityLevel::error && counter.value != 0)
             all.push_back(fmt::format("{} = {}: {}; findings may be wrong", counter.name,
                                       counter.value, counter.meaning));
+        else if (counter.name == trace::kLostFlushes && counter.value != 0)
+            all.push_back(fmt::format("{} = {}: {}", counter.name, counter.value, counter.meaning));
+    }
     if (code_.nameless_sites() != 0)
         all.push_back(
             fmt::format("{} of {} sites have no symbol: they are named by their place in a "

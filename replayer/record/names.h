@@ -15,4 +15,7 @@ symbols::SymbolizeReport name_code(const run::RunFiles &files, const run::Spec &
                                    const guest::Template &source,
                                    const std::filesystem::path &cache);
 
+// Has the counter of flushes that could not be attributed to lines say which code executed them.
+void name_lost_flushes(const std::filesystem::path &path);
+
 } // namespace fencepost::record

@@ -20,7 +20,8 @@ namespace {
 constexpr const char *kNothing = "nothing_reached_pm";
 constexpr const char *kWithoutDax = "mounted_without_dax";
 constexpr const char *kVolatile = "program_flushes_of_volatile_memory";
-constexpr std::array kNames = {kNothing, kWithoutDax, kVolatile};
+constexpr std::array<std::string_view, 4> kNames = {kNothing, kWithoutDax, kVolatile,
+                                                    trace::kLostFlushes};
 
 // The others either have no page cache or no DAX.
 constexpr std::array kDaxIsAChoice = {"ext2", "ext4", "xfs"};
@@ -170,7 +171,7 @@ std::vector<trace::DataQuality> reach_warnings(const trace::TraceReader &reader)
 {
     std::vector<trace::DataQuality> warnings;
     const std::vector<trace::DataQuality> counters = reader.data_quality();
-    for (const char *name : kNames)
+    for (const std::string_view name : kNames)
         for (const trace::DataQuality &counter : counters)
             if (counter.name == name && counter.value != 0)
                 warnings.push_back(counter);

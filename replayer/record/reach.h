@@ -35,7 +35,8 @@ bool mounted_without_dax(const agent::MountRequest &mount, const std::string &ke
 std::vector<trace::DataQuality> reach_counters(const Reach &reach, const run::Inputs &inputs,
                                                const std::string &kernel_log);
 
-// Of a recorded trace: those of the counters that are not 0, the gravest first.
+// Of a recorded trace: those of the counters that are not 0, the gravest first, and the flushes
+// that could not be attributed.
 std::vector<trace::DataQuality> reach_warnings(const trace::TraceReader &reader);
 // Why a test of it that finds nothing is no pass: nothing of the workload reached PM, or its
 // programs make durable what is not PM. Empty: it is one.

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/files.h"
+#include "replayer/record/names.h"
 #include "replayer/record/reach.h"
 #include "tests/golden/trace_text.h"
 
@@ -125,6 +126,35 @@ TEST_F(ReachTest, AMountWithoutDaxIsTold)
                             "XFS (pmem0): DAX unsupported by block device. Turning off DAX.")),
         "");
     EXPECT_NE(said(reach_counters(something, mounted("ext4", "dax=inode"), "")), "");
+}
+
+// A finding about what they flushed may be false, so they are told beside it.
+TEST_F(ReachTest, FlushesWithoutALineAreToldWithTheirSites)
+{
+    const std::filesystem::path trace = directory_.path() / "trace.db";
+    const auto told = [&](const std::string &text) {
+        golden::write_trace(text, trace);
+        name_lost_flushes(trace);
+        return said(reach_warnings(trace::TraceReader(trace)));
+    };
+    const std::string code = "function persist module=/bin/prog file=prog.c user=0x5000\n";
+    EXPECT_EQ(told(code + "quality unresolved_absent_flushes 0 warning \"none\"\n"), "");
+    EXPECT_EQ(
+        told(code + "quality unresolved_absent_flushes 1 warning \"some\"\n"
+                    "note 1 \"lost flushes\" @persist+4:12\n"),
+        "unresolved_absent_flushes: 1 flush could not be attributed to lines of PM and is left "
+        "out: nobody touched the page through that mapping, or not before the line was stored "
+        "to; what they flush counts as in flight, so a finding about it may be wrong "
+        "(persist+0x4 (prog.c:12))\n");
+    const std::string many = told("function b module=/bin/prog user=0x5000\n"
+                                  "quality unresolved_absent_flushes 19 warning \"some\"\n"
+                                  "note 1 \"lost flushes\" @a\n"
+                                  "note 6 \"lost flushes\" @b\n"
+                                  "note 7 \"lost flushes\" @c\n"
+                                  "note 2 \"lost flushes\" @d\n"
+                                  "note 3 \"lost flushes\" @b\n");
+    EXPECT_TRUE(many.starts_with("unresolved_absent_flushes: 19 flushes could not")) << many;
+    EXPECT_TRUE(many.ends_with("(c, b, d, 1 more)\n")) << many;
 }
 
 } // namespace

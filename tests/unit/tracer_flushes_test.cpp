@@ -36,8 +36,8 @@ TEST(AbsentFlushes, BecomeEventsWhenThePageAppears)
     EXPECT_EQ(events[0].flush_kind(), trace::FlushKind::clwb) << "no fence has completed it";
     EXPECT_EQ(events[0].site, 7u);
     EXPECT_TRUE(flushes.appear(kProcess, kMapped, kFrame).empty()) << "once";
-    EXPECT_EQ(flushes.counts().resolved, 1u);
-    EXPECT_EQ(flushes.counts().unresolved, 1u);
+    EXPECT_EQ(flushes.counts().found, 1u);
+    EXPECT_EQ(flushes.counts().lost, 1u);
 }
 
 TEST(AbsentFlushes, AreCompleteWhenTheirVcpuHasFencedSince)
@@ -64,8 +64,8 @@ TEST(AbsentFlushes, AreLeftOutWhenTheirLineWasStoredToSince)
     const auto events = flushes.appear(kProcess, kMapped, kFrame);
     ASSERT_EQ(events.size(), 1u);
     EXPECT_EQ(events[0].address, kFrame + 64);
-    EXPECT_EQ(flushes.counts().overtaken, 1u);
-    EXPECT_EQ(flushes.counts().resolved, 1u);
+    EXPECT_EQ(flushes.counts().lost, 1u);
+    EXPECT_EQ(flushes.counts().found, 1u);
     EXPECT_TRUE(flushes.empty());
 }
 
@@ -76,19 +76,61 @@ TEST(AbsentFlushes, TheLatestOfALineStandsForAll)
     flushes.store(kFrame, 8);
     flushes.remember(kProcess, kMapped + 16, flush_by(0));
     EXPECT_EQ(flushes.appear(kProcess, kMapped, kFrame).size(), 1u);
-    EXPECT_EQ(flushes.counts().resolved, 2u);
+    EXPECT_EQ(flushes.counts().found, 2u);
 }
 
 TEST(AbsentFlushes, DoNotOutliveTheMapping)
 {
     AbsentFlushes flushes;
-    flushes.remember(kProcess, kMapped, flush_by(0));
+    for (const std::uint64_t page : {0, 1, 2, 3})
+        flushes.remember(kProcess, kMapped + page * 0x1000, flush_by(0));
     flushes.remember(kOther, kMapped, flush_by(0));
-    flushes.forget(kProcess);
-    EXPECT_TRUE(flushes.appear(kProcess, kMapped, kFrame).empty());
-    flushes.appear_volatile(kOther, kMapped);
+    flushes.forget(kProcess, {kMapped + 0x1000, 0x1001}); // its second byte is in the third page
+    EXPECT_EQ(flushes.waiting(kProcess, kAllAddresses),
+              (std::vector<std::uint64_t>{kMapped, kMapped + 0x3000}));
+    EXPECT_TRUE(flushes.appear(kProcess, kMapped + 0x1000, kFrame).empty());
+    EXPECT_EQ(flushes.appear(kProcess, kMapped, kFrame).size(), 1u) << "nobody unmapped it";
+    flushes.forget(kProcess, kAllAddresses);
+    EXPECT_FALSE(flushes.empty()) << "the other process has its own";
+    EXPECT_EQ(flushes.counts().lost, 4u);
+    const auto in_volatile = flushes.appear_volatile(kOther, kMapped);
+    ASSERT_EQ(in_volatile.size(), 1u);
+    EXPECT_EQ(in_volatile[0].last.site, 7u);
     EXPECT_TRUE(flushes.empty());
-    EXPECT_EQ(flushes.counts().unresolved, 2u);
+    EXPECT_EQ(flushes.counts().lost, 3u);
+    EXPECT_EQ(flushes.counts().in_volatile_memory, 1u);
+}
+
+TEST(AbsentFlushes, AreLookedForInTurns)
+{
+    AbsentFlushes flushes;
+    for (const std::uint64_t page : {0, 1, 2, 3, 4})
+        flushes.remember(kProcess, kMapped + page * 0x1000, flush_by(0));
+    flushes.remember(kOther, kMapped, flush_by(0));
+    using Pages = std::vector<std::uint64_t>;
+    EXPECT_EQ(flushes.some_waiting(kProcess, 2), (Pages{kMapped, kMapped + 0x1000}));
+    EXPECT_EQ(flushes.some_waiting(kProcess, 2), (Pages{kMapped + 0x2000, kMapped + 0x3000}));
+    EXPECT_EQ(flushes.some_waiting(kProcess, 2), (Pages{kMapped + 0x4000}));
+    EXPECT_EQ(flushes.some_waiting(kProcess, 2), (Pages{kMapped, kMapped + 0x1000}));
+    EXPECT_EQ(flushes.some_waiting(kOther, 2), (Pages{kMapped}));
+    EXPECT_EQ(flushes.some_waiting(0x1000, 2), Pages{});
+}
+
+TEST(AbsentFlushes, TheSitesOfThoseThatAreLostAreKnown)
+{
+    AbsentFlushes flushes;
+    trace::Event other = flush_by(1);
+    other.site = 9;
+    flushes.remember(kProcess, kMapped, flush_by(0));
+    flushes.remember(kProcess, kMapped + 8, flush_by(0));
+    flushes.remember(kProcess, kMapped + 0x1000, other);
+    flushes.remember(kOther, kMapped, flush_by(0));
+    flushes.forget(kProcess, kAllAddresses);
+    const auto lost = flushes.lost(); // the other one still waits
+    ASSERT_EQ(lost.size(), 2u);
+    EXPECT_EQ(lost.at(7).flushes, 3u);
+    EXPECT_EQ(lost.at(9).flushes, 1u);
+    EXPECT_EQ(lost.at(9).last.vcpu, 1u);
 }
 
 TEST(LateLines, KeepTheLastOfEveryByte)
