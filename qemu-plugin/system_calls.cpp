@@ -241,6 +241,18 @@ void SystemCalls::complete_image(Process &process)
     }
 }
 
+Process &SystemCalls::begin_process(std::uint64_t address_space)
+{
+    process_change_ = true;
+    // Calls of a process that was killed in them: the same program makes its calls at the same
+    // places.
+    std::erase_if(pending_,
+                  [&](const auto &call) { return call.first.address_space == address_space; });
+    std::erase_if(starting_,
+                  [&](const Place &place) { return place.address_space == address_space; });
+    return processes_.replace(address_space);
+}
+
 bool SystemCalls::is_new_program(const ReturnToUser &back)
 {
     if (!back.clear_registers)
@@ -256,8 +268,7 @@ bool SystemCalls::is_new_program(const ReturnToUser &back)
     const Place place = caller == starting_.end() ? starting_.front() : *caller;
     pending_.erase(place);
     remove(starting_, place);
-    Process &process = processes_.replace(back.address_space);
-    process_change_ = true;
+    Process &process = begin_process(back.address_space);
     add(MarkerKind::process_start, back.address_space,
         {.arguments = {start->headers, start->entry, start->interpreter}, .text = start->path});
     process.start = std::move(start);
@@ -282,8 +293,7 @@ bool SystemCalls::is_new_child(const ReturnToUser &back)
     FileTable files = std::move(parent->files);
     forking_.erase(parent);
     const Process original = processes_.in(from);
-    Process &child = processes_.replace(back.address_space);
-    process_change_ = true;
+    Process &child = begin_process(back.address_space);
     child.start = original.start;
     child.mappings = original.mappings;
     // The parent may have gone on, and made another child, before this one began.

@@ -91,6 +91,8 @@ private:
     std::uint64_t clone_flags(const SystemCallEntry &entry);
     void note_clone(Pending &call, Process &process, const Place &place);
     bool lends_memory(std::uint64_t address_space) const;
+    // A process that begins in page tables that another one had.
+    Process &begin_process(std::uint64_t address_space);
     bool is_new_program(const ReturnToUser &back);
     bool is_new_child(const ReturnToUser &back);
     std::string paths_of(const SystemCallEntry &entry);

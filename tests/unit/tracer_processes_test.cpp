@@ -1,98 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // System calls, programs and call stacks, from made-up registers and memory.
-#include <cstring>
-#include <map>
-
 #include <elf.h>
-#include <fmt/core.h>
-#include <gtest/gtest.h>
-#include <linux/auxvec.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
 #include "base/files.h"
 #include "qemu-plugin/call_stacks.h"
-#include "qemu-plugin/system_calls.h"
+#include "tests/unit/made_calls.h"
 #include "trace/reader.h"
 
 namespace fencepost::tracer {
 namespace {
-
-using trace::MarkerKind;
-
-class FakeMemory : public GuestMemory {
-public:
-    std::optional<std::string> read_bytes(std::uint64_t address, std::size_t length) override
-    {
-        std::string bytes;
-        for (std::size_t i = 0; i < length; ++i) {
-            const auto page = pages_.find((address + i) / 4096);
-            if (page == pages_.end())
-                return std::nullopt;
-            bytes += page->second[(address + i) % 4096];
-        }
-        return bytes;
-    }
-    void put(std::uint64_t address, const void *data, std::size_t length)
-    {
-        for (std::size_t i = 0; i < length; ++i) {
-            std::string &page = pages_.try_emplace((address + i) / 4096, 4096, '\0').first->second;
-            page[(address + i) % 4096] = static_cast<const char *>(data)[i];
-        }
-    }
-    void put_text(std::uint64_t address, const std::string &text)
-    {
-        put(address, text.c_str(), text.size() + 1);
-    }
-    void put_words(std::uint64_t address, const std::vector<std::uint64_t> &words)
-    {
-        put(address, words.data(), words.size() * 8);
-    }
-
-private:
-    std::map<std::uint64_t, std::string> pages_;
-};
-
-class SystemCallsTest : public testing::Test {
-protected:
-    static constexpr std::uint64_t kAgent = 0x1000;
-    static constexpr std::uint64_t kShell = 0x2000;
-    static constexpr std::uint64_t kChild = 0x3000;
-    static constexpr std::uint64_t kStack = 0x7ffd0000;
-    static constexpr std::uint64_t kPc = 0x401000;
-
-    SystemCallsTest() { calls_.switch_on(kAgent); }
-
-    std::string enter(std::uint64_t space, std::uint64_t number,
-                      std::array<std::uint64_t, 6> arguments = {}, std::uint64_t stack = kStack)
-    {
-        return told(calls_.enter({space, kPc, stack, number, arguments}));
-    }
-    std::string leave(std::uint64_t space, std::uint64_t result, std::uint64_t stack = kStack)
-    {
-        return told(calls_.leave({space, kPc, stack, result, false}));
-    }
-    static std::string told(const std::vector<NewMarker> &markers)
-    {
-        std::string text;
-        for (const NewMarker &marker : markers)
-            text += fmt::format("{} {:x} {} {} {}; ", trace::name_of(marker.kind),
-                                marker.marker.process, marker.marker.number, marker.marker.result,
-                                marker.marker.text);
-        return text;
-    }
-    // A program without an interpreter whose stack is at kStack.
-    void put_program(std::uint64_t headers, std::uint64_t entry)
-    {
-        memory_.put_text(0x5000, "/bin/program");
-        memory_.put_words(kStack, {1, 0x5000, 0, 0x5000, 0, AT_PHDR, headers, AT_PHNUM, 3, AT_ENTRY,
-                                   entry, AT_EXECFN, 0x5000, AT_NULL, 0});
-    }
-
-    FakeMemory memory_;
-    Processes processes_;
-    SystemCalls calls_{memory_, processes_};
-};
 
 TEST_F(SystemCallsTest, PairEntryAndReturnOfTheSameThread)
 {
@@ -181,115 +99,16 @@ TEST_F(SystemCallsTest, FollowForkExecAndMappings)
     EXPECT_EQ(processes_.in(0x4000).module_at(0x7f0000002000), "");
 }
 
-class SharedFileTest : public SystemCallsTest {
-protected:
-    static constexpr std::uint64_t kMapped = 0x7f0000000000;
-
-    void open_and_map(std::uint64_t space, std::uint64_t at = kMapped)
-    {
-        enter(space, SYS_openat);
-        leave(space, 3);
-        enter(space, SYS_mmap, {0, 0x2000, PROT_WRITE, MAP_SHARED, 3, 0});
-        leave(space, at);
-    }
-    std::optional<FilePage> page_at(std::uint64_t space, std::uint64_t address = kMapped)
-    {
-        return processes_.in(space).files.shared().at(address);
-    }
-    bool lives(std::uint64_t space)
-    {
-        const auto living = processes_.living();
-        return std::any_of(living.begin(), living.end(),
-                           [&](const Process *process) { return process->address_space == space; });
-    }
-};
-
-TEST_F(SharedFileTest, ChildrenShareWhatTheirParentHasMapped)
+// Page tables are used again, and the same program makes its calls at the same places.
+TEST_F(SystemCallsTest, OfAKilledProcessAreNotThoseOfTheNext)
 {
-    open_and_map(kShell);
-    enter(kShell, SYS_fork);
-    leave(kChild, 0);
-    leave(kShell, 77);
-    ASSERT_TRUE(page_at(kShell));
-    EXPECT_EQ(page_at(kChild), page_at(kShell));
-    // What each of them opens is another file.
-    open_and_map(kShell);
-    open_and_map(kChild);
-    EXPECT_NE(page_at(kChild), page_at(kShell));
-    // A child that begins when its parent has already put something else there.
-    enter(kShell, SYS_fork);
-    leave(kShell, 78);
-    open_and_map(kShell);
-    leave(0x4000, 0);
-    EXPECT_FALSE(page_at(0x4000));
-}
-
-// Two processes of one program call fork at the same place: whose child is it?
-TEST_F(SharedFileTest, AChildOfWhoKnowsWhomSharesNothing)
-{
-    open_and_map(kShell);
-    open_and_map(kChild);
-    enter(kShell, SYS_fork);
-    enter(kChild, SYS_fork);
-    leave(0x4000, 0);
-    EXPECT_FALSE(page_at(0x4000));
-    leave(0x5000, 0);
-    EXPECT_TRUE(page_at(0x5000));
-}
-
-TEST_F(SharedFileTest, ChildrenOfOneParentMayBeginLate)
-{
-    open_and_map(kShell);
     for (const std::uint64_t child : {77, 78}) {
         enter(kShell, SYS_fork);
         leave(kShell, child);
+        EXPECT_EQ(leave(kChild, 0), "note 3000 0 0 fork; ");
+        EXPECT_EQ(enter(kChild, SYS_read), "syscall_enter 3000 0 0 ; ") << child;
     }
-    leave(0x4000, 0);
-    leave(0x5000, 0);
-    EXPECT_EQ(page_at(0x4000), page_at(kShell));
-    EXPECT_EQ(page_at(0x5000), page_at(kShell));
-}
-
-TEST_F(SharedFileTest, PageTablesOfAProcessThatEndsAreNotReliedOn)
-{
-    open_and_map(kShell);
-    EXPECT_TRUE(lives(kShell));
-    enter(kShell, SYS_execve, {0x5000});
-    EXPECT_FALSE(lives(kShell));
-    leave(kShell, static_cast<std::uint64_t>(-2));
-    EXPECT_TRUE(lives(kShell)) << "there is no such program";
-    enter(kShell, SYS_exit);
-    EXPECT_FALSE(lives(kShell));
-    enter(kShell, SYS_getpid, {}, kStack - 0x1000);
-    EXPECT_TRUE(lives(kShell)) << "it was one thread of several";
-    enter(kShell, SYS_exit_group);
-    EXPECT_FALSE(lives(kShell));
-}
-
-TEST_F(SharedFileTest, AChildOfVforkEndsNothingAndOpensItsOwnFiles)
-{
-    open_and_map(kShell);
-    enter(kShell, SYS_vfork);
-    leave(kShell, 0);
-    constexpr std::uint64_t kDeeper = kStack - 64;
-    enter(kShell, SYS_openat, {}, kDeeper);
-    leave(kShell, 4, kDeeper);
-    enter(kShell, SYS_execve, {0x5000}, kDeeper);
-    EXPECT_TRUE(lives(kShell));
-    EXPECT_FALSE(calls_.ends_mappings({kShell, kPc, kDeeper, SYS_exit_group, {}}));
-    leave(kShell, 78);
-    EXPECT_TRUE(calls_.ends_mappings({kShell, kPc, kDeeper, SYS_exit_group, {}}));
-    EXPECT_TRUE(page_at(kShell));
-    enter(kShell, SYS_mmap, {0, 0x2000, PROT_WRITE, MAP_SHARED, 4, 0});
-    leave(kShell, kMapped + 0x10000);
-    EXPECT_FALSE(page_at(kShell, kMapped + 0x10000)) << "its 4 is another file, or none";
-}
-
-TEST_F(SharedFileTest, NothingIsKnownAfterAPauseInTheRecordingOfCalls)
-{
-    open_and_map(kShell);
-    calls_.switch_off();
-    EXPECT_FALSE(page_at(kShell));
+    EXPECT_EQ(leave(kChild, 5), "syscall_exit 3000 0 5 ; ");
 }
 
 TEST_F(SystemCallsTest, SurviveAStackThatIsNoStack)
