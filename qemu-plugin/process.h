@@ -28,7 +28,8 @@ struct Process {
     std::optional<ProgramStart> start; // until its headers have been read
     std::vector<Mapping> mappings;     // of code; later ones hide earlier ones
     FileTable files;
-    bool ending = false; // it has called exit or execve: its page tables are not to be relied on
+    bool newborn = false; // a child of fork that has made no system call
+    bool ending = false;  // it has called exit or execve: its page tables are not to be relied on
 
     std::string module_at(std::uint64_t pc) const;
 };

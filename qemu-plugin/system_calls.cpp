@@ -138,6 +138,7 @@ const std::vector<NewMarker> &SystemCalls::enter(const SystemCallEntry &entry)
     const Place place = {entry.address_space, entry.next_pc, entry.stack};
     Process &process = processes_.in(entry.address_space);
     complete_image(process);
+    process.newborn = false;
     process.ending = entry.number == SYS_exit || ends_mappings(entry);
     // The kernel restarts some calls by executing the instruction once more: still the same call.
     const auto before = pending_.find(place);
@@ -277,7 +278,8 @@ bool SystemCalls::is_new_program(const ReturnToUser &back)
 
 bool SystemCalls::is_new_child(const ReturnToUser &back)
 {
-    if (back.result != 0)
+    // A child's first instructions fault, and the kernel returns to them once more.
+    if (back.result != 0 || processes_.in(back.address_space).newborn)
         return false;
     const auto is_parent = [&](const Forking &call) {
         return call.place.pc == back.pc && call.place.stack == back.stack &&
@@ -294,6 +296,7 @@ bool SystemCalls::is_new_child(const ReturnToUser &back)
     forking_.erase(parent);
     const Process original = processes_.in(from);
     Process &child = begin_process(back.address_space);
+    child.newborn = true;
     child.start = original.start;
     child.mappings = original.mappings;
     // The parent may have gone on, and made another child, before this one began.

@@ -73,8 +73,9 @@ TEST_F(SharedFileTest, ChildrenOfOneParentMayBeginLate)
         enter(kShell, SYS_fork);
         leave(kShell, child);
     }
-    leave(0x4000, 0);
-    leave(0x5000, 0);
+    EXPECT_EQ(leave(0x4000, 0), "note 4000 0 0 fork; ");
+    EXPECT_EQ(leave(0x4000, 0), "") << "from a page fault";
+    EXPECT_EQ(leave(0x5000, 0), "note 5000 0 0 fork; ");
     EXPECT_EQ(page_at(0x4000), page_at(kShell));
     EXPECT_EQ(page_at(0x5000), page_at(kShell));
 }
