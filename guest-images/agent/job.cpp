@@ -89,6 +89,7 @@ template <typename V> void fields(V &v, typename V::template Ref<Observation> m)
     v.number(m.operation);
     v.number(m.call);
     v.number(m.call_ordinal);
+    v.number(m.calls_meanwhile);
     v.number(m.signature.process);
     v.number(m.signature.thread);
     v.list(m.signature.numbers, [&v](auto &element) { v.number(element); });

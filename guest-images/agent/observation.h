@@ -13,7 +13,7 @@
 namespace fencepost::agent {
 
 // Of what observations say and how they are written: those of another version are not read.
-inline constexpr int kObservationsVersion = 5;
+inline constexpr int kObservationsVersion = 6;
 inline constexpr std::size_t kObservationsLimit = 24 << 20; // bytes; what fits into the mailbox
 
 enum class Moment : std::uint8_t {
@@ -49,6 +49,9 @@ struct Observation {
     std::uint32_t operation = 0;    // as in the trace's operation markers; 0: not within one
     std::int32_t call = -1;         // number of the system call; -1: none
     std::uint32_t call_ordinal = 0; // from 1, of the calls that are looked at
+    // How many calls that are looked at have returned while this one was in progress. Their trees
+    // may have some of it.
+    std::uint32_t calls_meanwhile = 0;
     CallSignature signature;
     std::int64_t result = 0; // of operation or call; negative: errno
     Durable durable = Durable::nothing;

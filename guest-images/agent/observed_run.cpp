@@ -31,9 +31,19 @@ namespace {
 struct Thread {
     bool in_call = false;
     user_regs_struct entry = {};
-    pid_t process = 0;        // 0: not known yet
-    std::uint32_t number = 0; // 0: it has made no call yet that is looked at
+    std::uint32_t calls_before = 0; // ordinal of the last call when it entered its own
+    pid_t process = 0;              // 0: not known yet
+    std::uint32_t number = 0;       // 0: it has made no call yet that is looked at
 };
+
+bool is_mark_pipe(pid_t thread, long descriptor)
+{
+    char path[64];
+    char target[64] = {};
+    std::snprintf(path, sizeof path, "/proc/%d/fd/%ld", thread, descriptor);
+    [[maybe_unused]] const ssize_t length = readlink(path, target, sizeof target - 1);
+    return std::string_view(target) == kMarkPipe;
+}
 
 class Tracer {
 public:
@@ -163,15 +173,9 @@ void Tracer::call_ended(pid_t thread, const user_regs_struct &entry, long result
     CallSignature signature = caller(thread);
     struct stat status = {};
     const bool has_file = call->file >= 0 && stat_of(thread, static_cast<long>(entry.rdi), status);
-    if (number == SYS_write && has_file && S_ISFIFO(status.st_mode)) {
-        char path[64];
-        char target[64] = {};
-        std::snprintf(path, sizeof path, "/proc/%d/fd/%lld", thread,
-                      static_cast<long long>(entry.rdi));
-        [[maybe_unused]] const ssize_t length = readlink(path, target, sizeof target - 1);
-        if (std::string_view(target) == kMarkPipe)
-            return note_mark(thread, entry);
-    }
+    if (number == SYS_write && has_file && S_ISFIFO(status.st_mode) &&
+        is_mark_pipe(thread, static_cast<long>(entry.rdi)))
+        return note_mark(thread, entry);
     if (call->file >= 0 && (!has_file || !observer_.concerns(status.st_dev)))
         return;
     constexpr unsigned long long kChanges = O_CREAT | O_TRUNC;
@@ -183,6 +187,7 @@ void Tracer::call_ended(pid_t thread, const user_regs_struct &entry, long result
     observation.operation = operation_;
     observation.call = static_cast<std::int32_t>(number);
     observation.call_ordinal = ordinal_;
+    observation.calls_meanwhile = ordinal_ - 1 - threads_[thread].calls_before;
     note_arguments(thread, *call, entry, signature);
     observation.signature = std::move(signature);
     observation.result = result;
@@ -221,10 +226,12 @@ void Tracer::stopped(pid_t id, int status)
     if (signal == (SIGTRAP | 0x80)) {
         user_regs_struct registers;
         if (ptrace(PTRACE_GETREGS, id, nullptr, &registers) == 0) {
-            if (thread.in_call)
+            if (thread.in_call) {
                 call_ended(id, thread.entry, static_cast<long>(registers.rax));
-            else
+            } else {
                 thread.entry = registers;
+                thread.calls_before = ordinal_;
+            }
             thread.in_call = !thread.in_call;
         }
         resume(id, 0);

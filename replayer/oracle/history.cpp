@@ -139,9 +139,9 @@ History make_history(const std::vector<Observation> &observations)
         if (seen.mapped && seen.call >= 0)
             history.mapped.insert(seen.inode);
         history.states.push_back({history.trees.size() - 1, seen.moment, seen.operation,
-                                  seen.call_ordinal, seen.call, seen.result, seen.durable,
-                                  seen.inode, seen.range, seen.mapped && seen.call < 0,
-                                  seen.exchanged, seen.signature});
+                                  seen.call_ordinal, seen.calls_meanwhile, seen.call, seen.result,
+                                  seen.durable, seen.inode, seen.range,
+                                  seen.mapped && seen.call < 0, seen.exchanged, seen.signature});
     }
     if (history.states.empty())
         fail(ErrorKind::trace, "the workload was not observed");

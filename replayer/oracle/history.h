@@ -44,6 +44,7 @@ struct TreeState {
     agent::Moment moment = agent::Moment::start;
     std::uint32_t operation = 0; // 0: none
     std::uint32_t call_ordinal = 0;
+    std::uint32_t calls_meanwhile = 0; // that returned while this one was in progress
     std::int32_t call = -1;
     std::int64_t result = 0;
     agent::Durable durable = agent::Durable::nothing;
@@ -63,12 +64,22 @@ struct Mask {
     auto operator<=>(const Mask &) const = default;
 };
 
+// States of operations that were in progress at the same time. Of the trees in between nobody knows
+// which of the operations they have; the one before the first and the last one are certain.
+struct Overlap {
+    std::size_t first = 0;
+    std::size_t last = 0;
+
+    bool operator==(const Overlap &) const = default;
+};
+
 struct History {
     std::vector<Tree> trees;
     std::vector<TreeState> states;         // the first: before the workload
     std::map<std::uint64_t, Block> blocks; // by hash
     std::set<std::uint64_t> mapped;        // inodes whose bytes change without a system call
     std::set<Mask> masks;
+    std::vector<Overlap> overlaps; // in order, none shares a state with another
 
     const Tree &tree_at(std::size_t state) const { return trees[states[state].tree]; }
     // The bytes behind a hash; all zero for 0. nullptr: unknown.

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "guest-images/agent/step_note.h"
+#include "replayer/oracle/overlaps.h"
 #include "replayer/oracle/traced_calls.h"
 #include "replayer/run/workload_end.h"
 
@@ -105,6 +106,16 @@ void add_end(const trace::TraceReader &reader, const History &history,
 
 } // namespace
 
+LegalTrees::LegalTrees(History history, std::vector<TracedOperation> operations)
+    : history_(std::move(history)), operations_(std::move(operations))
+{
+    history_.overlaps = find_overlaps(history_, operations_);
+    // Which of the others a sync among them has covered, nobody knows.
+    for (const Overlap &overlap : history_.overlaps)
+        for (std::size_t i = overlap.first; i <= overlap.last; ++i)
+            history_.states[i].durable = agent::Durable::nothing;
+}
+
 OperationSpan LegalTrees::span_at(std::uint64_t crash_seq) const
 {
     OperationSpan span;
@@ -115,6 +126,9 @@ OperationSpan LegalTrees::span_at(std::uint64_t crash_seq) const
             span.begun = std::max(span.begun, operation.last_state);
     }
     span.begun = std::max(span.begun, span.returned);
+    for (const Overlap &overlap : history_.overlaps)
+        if (overlap.first <= span.returned && span.returned < overlap.last)
+            span.returned = overlap.first - 1;
     return span;
 }
 

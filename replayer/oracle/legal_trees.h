@@ -26,14 +26,12 @@ struct TracedOperation {
 
 class LegalTrees {
 public:
-    LegalTrees(History history, std::vector<TracedOperation> operations)
-        : history_(std::move(history)), operations_(std::move(operations))
-    {
-    }
+    LegalTrees(History history, std::vector<TracedOperation> operations);
 
     const History &history() const { return history_; }
     const std::vector<TracedOperation> &operations() const { return operations_; }
-    // `crash_seq`: the first event that did not happen.
+    // `crash_seq`: the first event that did not happen. Operations that were in progress at the
+    // same time have returned when all of them have.
     OperationSpan span_at(std::uint64_t crash_seq) const;
     // The latest state, up to this one, that a sync has reached; 0: none.
     std::size_t last_sync(std::size_t state) const;

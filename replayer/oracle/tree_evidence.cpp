@@ -70,12 +70,24 @@ std::string rename_words(const Tree &found, const Tree &before, const Tree &afte
     return has_old == has_new ? (has_old ? "both names are there" : "both names are gone") : "";
 }
 
+// What had begun and not returned, in the workload's words.
+std::string in_progress(const LegalTrees &legal, const OperationSpan &span)
+{
+    std::string text;
+    std::string last;
+    for (std::size_t i = span.returned + 1; i <= span.begun; ++i)
+        if (std::string operation = legal.operation_of(i); operation != last) {
+            text += (text.empty() ? "" : ", ") + operation;
+            last = std::move(operation);
+        }
+    return text;
+}
+
 // How the state came about, in the workload's words.
 std::string label_of(std::size_t state, const LegalTrees &legal, const OperationSpan &span)
 {
-    const bool in_progress = span.begun > span.returned;
-    if (in_progress && state == span.returned)
-        return "before: " + legal.operation_of(span.begun);
+    if (span.begun > span.returned && state == span.returned)
+        return "before: " + in_progress(legal, span);
     const std::string operation = legal.operation_of(state);
     return operation.empty() ? "before the first operation" : "after: " + operation;
 }
@@ -145,9 +157,9 @@ json entry_json(const TreeEntry &entry)
 std::string title_of(const TreeVerdict &verdict, const agent::TreeDump &dump,
                      const LegalTrees &legal, const OperationSpan &span, const Promise &promise)
 {
-    const std::string current = span.begun > span.returned ? legal.operation_of(span.begun) : "";
+    const std::string current = in_progress(legal, span);
     const History &history = legal.history();
-    if (!current.empty()) {
+    if (!current.empty() && current == legal.operation_of(span.begun)) { // it alone
         const std::string words = rename_words(Tree(dump.entries), history.tree_at(span.returned),
                                                history.tree_at(span.begun));
         if (!words.empty())
@@ -177,15 +189,15 @@ Evidence tree_evidence(const std::string &oracle, const TreeVerdict &verdict,
 {
     Evidence evidence;
     evidence.oracle = oracle;
-    evidence.details = Details(
-        json{{"promise", {{"name", promise.name}, {"source", promise.source}}},
-             {"returned", legal.operation_of(span.returned)},
-             {"in_progress", span.begun > span.returned ? legal.operation_of(span.begun) : ""},
-             {"durable", legal.operation_of(verdict.first_state)},
-             {"nearest", label_of(verdict.nearest, legal, span)},
-             {"states", {verdict.first_state, verdict.last_state}},
-             {"problems", problem_list(verdict.problems, legal)},
-             {"against", differences(verdict, legal, span)}});
+    evidence.details =
+        Details(json{{"promise", {{"name", promise.name}, {"source", promise.source}}},
+                     {"returned", legal.operation_of(span.returned)},
+                     {"in_progress", in_progress(legal, span)},
+                     {"durable", legal.operation_of(verdict.first_state)},
+                     {"nearest", label_of(verdict.nearest, legal, span)},
+                     {"states", {verdict.first_state, verdict.last_state}},
+                     {"problems", problem_list(verdict.problems, legal)},
+                     {"against", differences(verdict, legal, span)}});
     if (verdict.legal) {
         evidence.verdict = Verdict::infra_error;
         evidence.summary = "the tree is too large to be compared byte by byte";

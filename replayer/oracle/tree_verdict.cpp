@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "replayer/oracle/overlaps.h"
 #include "replayer/oracle/tree_comparison.h"
 
 namespace fencepost::oracle {
@@ -52,7 +53,6 @@ bool inode_changed(const History &history, std::size_t state, std::uint64_t inod
 // Of states in a row with the same tree one is enough, and of many a few.
 void keep_few(std::vector<TreeDifference> &against, const History &history, std::size_t nearest)
 {
-    std::reverse(against.begin(), against.end());
     const auto tree_of = [&](const TreeDifference &each) {
         return history.states[each.state].tree;
     };
@@ -73,6 +73,18 @@ void cut(std::vector<TreeProblem> &problems)
 {
     if (problems.size() > kProblemLimit)
         problems.resize(kProblemLimit);
+}
+
+// The one with the fewest problems, the latest of several.
+void choose_nearest(TreeVerdict &verdict)
+{
+    const TreeDifference *nearest = nullptr;
+    for (const TreeDifference &each : verdict.against)
+        if (!nearest || each.problems.size() <= nearest->problems.size())
+            nearest = &each;
+    verdict.nearest = nearest->state;
+    verdict.problems = nearest->problems;
+    cut(verdict.problems);
 }
 
 } // namespace
@@ -114,29 +126,32 @@ TreeVerdict judge_tree(const agent::TreeDump &dump, const History &history,
     const Tree tree(dump.entries);
     verdict.first_state = durable_state(history, span, promise);
     verdict.last_state = span.begun;
-    bool first = true;
+    bool undecided = dump.truncated;
     // From the last: of states that explain a tree equally badly the latest is most likely what was
     // meant.
     for (std::size_t i = span.begun + 1; i-- > verdict.first_state;) {
         TreeComparison comparison({dump, tree, history, span, promise, verdict.first_state, i});
         std::vector<TreeProblem> problems = comparison.run();
+        undecided = undecided || comparison.undecided();
         if (problems.empty()) {
             verdict.undecided = comparison.undecided() || dump.truncated;
             verdict.nearest = i;
-            verdict.problems.clear();
             verdict.against.clear();
             return verdict;
         }
-        if (first || problems.size() < verdict.problems.size()) {
-            verdict.nearest = i;
-            verdict.problems = problems;
-        }
-        cut(problems);
         verdict.against.push_back({i, std::move(problems)});
-        first = false;
+    }
+    std::reverse(verdict.against.begin(), verdict.against.end());
+    if (const auto explained = explain_by_overlap(verdict.against, history)) {
+        verdict.undecided = undecided;
+        verdict.nearest = *explained;
+        verdict.against.clear();
+        return verdict;
     }
     verdict.legal = false;
-    cut(verdict.problems);
+    choose_nearest(verdict);
+    for (TreeDifference &each : verdict.against)
+        cut(each.problems);
     keep_few(verdict.against, history, verdict.nearest);
     return verdict;
 }

@@ -176,6 +176,27 @@ TEST_F(Observing, CallsHaveASignature)
                     "pwrite  3 5 by 1.1\n");
 }
 
+TEST_F(Observing, CallsThatReturnMeanwhileAreCounted)
+{
+    const std::string program = "import os, threading\n"
+                                "os.mkfifo('p')\n"
+                                "t = threading.Thread(target=lambda: os.open('p', os.O_WRONLY | "
+                                "os.O_CREAT))\n"
+                                "t.start()\n"
+                                "where = '/proc/self/task/%d/syscall' % t.native_id\n"
+                                "while not open(where).read().startswith('257 '): pass\n"
+                                "os.mkdir('d')\n"
+                                "os.open('p', os.O_RDONLY)\n"
+                                "t.join()\n";
+    std::string text;
+    for (const Observation &each : observe([&](Observer &observer) {
+             return run_observed({"/usr/bin/python3", "-I", "-B", "-c", program}, observer);
+         }))
+        if (!each.signature.paths.empty())
+            text += each.signature.paths + (each.calls_meanwhile > 0 ? " overlaps\n" : " alone\n");
+    EXPECT_EQ(text, "p alone\nd alone\np overlaps\n");
+}
+
 TEST_F(Observing, MsyncIsOfWholePages)
 {
     const std::vector<Observation> seen = observe_ops("open a a rdwr|creat\n"
