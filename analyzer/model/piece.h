@@ -2,7 +2,9 @@
 // One part of a store that reaches PM whole or not at all.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "trace/event.h"
 
@@ -26,6 +28,14 @@ struct Piece {
     std::uint8_t joined : 1 = 0;
 
     unsigned unit() const { return offset / trace::kUnitBytes; }
+    // Over the line's bytes.
+    void write_to(std::byte *line) const
+    {
+        if (size == trace::kUnitBytes) [[likely]]
+            std::memcpy(line + offset, &value, trace::kUnitBytes);
+        else
+            std::memcpy(line + offset, &value, size);
+    }
 };
 static_assert(sizeof(Piece) == 40 || sizeof(Piece) == 32);
 

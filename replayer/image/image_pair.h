@@ -24,18 +24,16 @@ class ChangingImage {
 public:
     explicit ChangingImage(const InitialImage &initial);
 
-    // Bytes within one line. False: they were there already.
-    bool write(std::uint64_t line, unsigned offset, const void *bytes, unsigned size)
+    // Bytes within one line.
+    void write(std::uint64_t line, unsigned offset, const void *bytes, unsigned size)
     {
         if (line != recent_line_)
             touch(line);
         if (!recent_) [[unlikely]] {
             ++outside_;
-            return true;
+            return;
         }
-        const bool changes = std::memcmp(recent_ + offset, bytes, size) != 0;
         std::memcpy(recent_ + offset, bytes, size);
-        return changes;
     }
     const std::byte *line(std::uint64_t number) { return copy_.line(number); }
     std::span<const std::byte> region(std::size_t index) { return copy_.region(index); }
@@ -78,31 +76,33 @@ class ImagePair {
 public:
     explicit ImagePair(const InitialImage &initial) : guaranteed_(initial), written_(initial) {}
 
-    // What PersistenceModel::apply() was given, after it. False: a store of what was there already.
-    bool apply(const trace::Event &event, std::span<const std::byte> wide_values,
-               const model::InFlight &in_flight)
+    // What PersistenceModel::apply() was given, after it. Calls settling(piece) for each piece that
+    // became guaranteed, before it is written.
+    template <typename Settling>
+    void apply(const trace::Event &event, std::span<const std::byte> wide_values,
+               const model::InFlight &in_flight, Settling &&settling)
     {
-        const bool changes = !event.is_store() || store(event, trace::value_of(event, wide_values));
-        for (const model::SettledPiece &settled : in_flight.settled())
+        if (event.is_store())
+            store(event, trace::value_of(event, wide_values));
+        for (const model::SettledPiece &settled : in_flight.settled()) {
+            settling(settled);
             guaranteed_.write(settled.line, settled.piece.offset, &settled.piece.value,
                               settled.piece.size);
-        return changes;
+        }
     }
 
     ChangingImage &guaranteed() { return guaranteed_; }
     ChangingImage &written() { return written_; }
 
 private:
-    bool store(const trace::Event &event, std::span<const std::byte> bytes)
+    void store(const trace::Event &event, std::span<const std::byte> bytes)
     {
         CHECK(bytes.size() == event.size, "a scan with values");
         const auto offset = static_cast<unsigned>(event.address % trace::kLineBytes);
         const unsigned first = std::min<unsigned>(event.size, trace::kLineBytes - offset);
-        bool changes = written_.write(event.first_line(), offset, bytes.data(), first);
+        written_.write(event.first_line(), offset, bytes.data(), first);
         if (first < event.size) [[unlikely]]
-            changes |=
-                written_.write(event.last_line(), 0, bytes.data() + first, event.size - first);
-        return changes;
+            written_.write(event.last_line(), 0, bytes.data() + first, event.size - first);
     }
 
     ChangingImage guaranteed_;

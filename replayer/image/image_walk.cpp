@@ -50,7 +50,10 @@ ImageWalk::ImageWalk(const trace::TraceReader &reader, const InitialImage &initi
     : walk_(reader, options), images_(initial), labels_(wanted.labels)
 {
     if (wanted.labels && options.fences == model::FenceRule::explicit_only)
-        legality_.emplace(options.model, options.promise);
+        legality_.emplace(
+            options.model,
+            [this](std::uint64_t line) { return images_.images().guaranteed().line(line); },
+            options.promise);
     if (wanted.images)
         stream_.emplace(images_);
 }
@@ -71,9 +74,13 @@ void ImageWalk::run_to(const states::CrashState &state, ImageListener &listener)
 void ImageWalk::event(std::uint64_t seq, const trace::Event &event,
                       std::span<const std::byte> wide_values, const model::InFlight &in_flight)
 {
-    const bool changes = images_.event(event, wide_values, in_flight);
-    if (legality_)
-        legality_->event(seq, event, wide_values, in_flight, changes);
+    if (legality_) {
+        legality_->event(seq, event, wide_values);
+        images_.event(event, wide_values, in_flight,
+                      [this](const model::SettledPiece &settled) { legality_->settle(settled); });
+    } else {
+        images_.event(event, wide_values, in_flight);
+    }
     if (event.is_store())
         last_store_ = {seq, event.site, event.stack};
 }

@@ -25,14 +25,6 @@ constexpr std::uint32_t kUnknown = UINT32_MAX;
 // Longer chains are put together when asked for: most of their levels never are.
 constexpr std::uint64_t kMostLevels = 1024;
 
-void apply(const Piece &piece, std::byte *content)
-{
-    if (piece.size == kUnitBytes) [[likely]]
-        std::memcpy(content + piece.offset, &piece.value, kUnitBytes);
-    else
-        std::memcpy(content + piece.offset, &piece.value, piece.size);
-}
-
 } // namespace
 
 void StateImages::crash_point(const states::ItemTable *items, const model::InFlight &in_flight)
@@ -71,7 +63,7 @@ void StateImages::apply_units(const Cell &cell, const UnitCounts &counts, std::b
     in_flight_->for_each_piece(items_->line(cell), [&](const Piece &piece) {
         if (left[piece.unit()] != 0) {
             --left[piece.unit()];
-            apply(piece, content);
+            piece.write_to(content);
         }
     });
 }
@@ -109,7 +101,7 @@ Hash128 StateImages::chain_change(const Item &item, std::uint32_t number, std::u
         std::memcpy(content.data(), pair_.guaranteed().line(line.line), kLineBytes);
         differences_.push_back({});
         in_flight_->for_each_piece(line, [&](const Piece &piece) {
-            apply(piece, content.data());
+            piece.write_to(content.data());
             if (!piece.joined)
                 differences_.push_back(line_hash(line.line, content.data()) - guaranteed);
         });

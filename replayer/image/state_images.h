@@ -27,11 +27,17 @@ class StateImages {
 public:
     explicit StateImages(const InitialImage &initial) : initial_(initial), pair_(initial) {}
 
-    // The calls of a StateListener. False: the event stores what was there already.
-    bool event(const trace::Event &event, std::span<const std::byte> wide_values,
+    // The calls of a StateListener. `settling`: as for ImagePair::apply().
+    template <typename Settling>
+    void event(const trace::Event &event, std::span<const std::byte> wide_values,
+               const model::InFlight &in_flight, Settling &&settling)
+    {
+        pair_.apply(event, wide_values, in_flight, settling);
+    }
+    void event(const trace::Event &event, std::span<const std::byte> wide_values,
                const model::InFlight &in_flight)
     {
-        return pair_.apply(event, wide_values, in_flight);
+        pair_.apply(event, wide_values, in_flight, [](const model::SettledPiece &) {});
     }
     void crash_point(const states::ItemTable *items, const model::InFlight &in_flight);
 

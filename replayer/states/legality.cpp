@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <tuple>
 
 namespace fencepost::states {
@@ -14,6 +15,7 @@ using model::InFlightLine;
 using model::Piece;
 using model::UnitCounts;
 using trace::Event;
+using trace::kLineBytes;
 
 namespace {
 
@@ -32,34 +34,31 @@ bool is_before(std::uint64_t seq, std::uint8_t offset, std::uint64_t other_seq,
     return std::tie(seq, offset) < std::tie(other_seq, other_offset);
 }
 
+UnitCounts all_pieces(const InFlight &in_flight, const InFlightLine &line)
+{
+    UnitCounts counts = {};
+    in_flight.for_each_piece(line, [&](const Piece &piece) { ++counts[piece.unit()]; });
+    return counts;
+}
+
 } // namespace
 
-Legality::Legality(model::ModelKind kind, PromiseAt promise)
-    : promise_(std::move(promise)),
-      strict_(std::make_unique<model::PersistenceModel>(kind, FenceRule::architectural))
+Legality::Legality(model::ModelKind kind, LineBytes guaranteed, PromiseAt promise)
+    : promise_(std::move(promise)), guaranteed_(std::move(guaranteed)),
+      strict_(std::make_unique<model::PersistenceModel>(kind, FenceRule::architectural)),
+      line_points_(strict_->in_flight().order())
 {
 }
 
-void Legality::event(std::uint64_t seq, const Event &event, std::span<const std::byte> wide_values,
-                     const InFlight &in_flight, bool changes)
+void Legality::event(std::uint64_t seq, const Event &event, std::span<const std::byte> wide_values)
 {
+    next_ = seq + 1;
     strict_->apply(seq, event, wide_values);
-    if (!changes)
-        silent_.insert(seq);
     if (changes_promise(seq, event, promise_))
-        promise_since_ = seq + 1;
-    for (const model::SettledPiece &settled : in_flight.settled()) {
-        if (!is_silent(settled.piece))
-            settled_before_ = std::max(settled_before_, settled.piece.seq + 1);
-        if (!early_.empty())
-            forget(settled);
-    }
-    forget_silent(in_flight);
+        history_.start_at(next_);
     if (!is_incidental(event))
         return; // whatever it guarantees, it guarantees for the walk as well
     for (const model::SettledPiece &settled : strict_->in_flight().settled()) {
-        if (is_silent(settled.piece))
-            continue;
         std::vector<Early> &line = early_[settled.line];
         const Early early = {settled.piece.seq, settled.piece.offset, seq};
         line.insert(std::upper_bound(line.begin(), line.end(), early,
@@ -70,62 +69,56 @@ void Legality::event(std::uint64_t seq, const Event &event, std::span<const std:
     }
 }
 
-// Those that are no longer in flight, now and then.
-void Legality::forget_silent(const InFlight &in_flight)
+// Returns the event that guaranteed it: the current one, or one before.
+std::uint64_t Legality::forget_early(const model::SettledPiece &settled)
 {
-    static constexpr std::size_t kSmall = 4096;
-    if (in_flight.piece_count() == 0)
-        silent_.clear();
-    if (silent_.size() < kSmall || silent_.size() < 4 * in_flight.piece_count())
-        return;
-    std::unordered_set<std::uint64_t> still;
-    for (std::uint32_t number = in_flight.first_line(); number != model::kNone;
-         number = in_flight.line(number).next)
-        in_flight.for_each_piece(in_flight.line(number), [&](const Piece &piece) {
-            if (is_silent(piece))
-                still.insert(piece.seq);
-        });
-    silent_ = std::move(still);
-}
-
-void Legality::forget(const model::SettledPiece &settled)
-{
+    std::uint64_t guaranteed = next_ - 1;
     const auto line = early_.find(settled.line);
     if (line == early_.end())
-        return;
+        return guaranteed;
     std::erase_if(line->second, [&](const Early &early) {
-        return early.seq == settled.piece.seq && early.offset == settled.piece.offset;
+        const bool found = early.seq == settled.piece.seq && early.offset == settled.piece.offset;
+        if (found)
+            guaranteed = early.guaranteed;
+        return found;
     });
     if (line->second.empty())
         early_.erase(line);
+    return guaranteed;
+}
+
+void Legality::settle(const model::SettledPiece &settled)
+{
+    const std::uint64_t guaranteed = early_.empty() ? next_ - 1 : forget_early(settled);
+    if (const std::byte *content = guaranteed_(settled.line))
+        history_.add(settled.line, settled.piece, guaranteed, content);
 }
 
 void Legality::crash_point(const InFlight &in_flight)
 {
     in_flight_ = &in_flight;
     floors_.clear();
-    first_floor_ = UINT64_MAX;
-    late_.reset();
+    ready_ = false;
     if (early_.empty())
         return;
     std::uint32_t cell = 0;
     for (std::uint32_t number = in_flight.first_line(); number != model::kNone;
          number = in_flight.line(number).next, ++cell) {
-        const InFlightLine &line = in_flight.line(number);
-        const auto found = early_.find(line.line);
+        const auto found = early_.find(in_flight.line(number).line);
         if (found == early_.end())
             continue;
         auto next = found->second.begin();
         UnitCounts counts = {};
-        in_flight.for_each_piece(line, [&](const Piece &piece) {
+        Floor floor = {cell, {}};
+        in_flight.for_each_piece(in_flight.line(number), [&](const Piece &piece) {
             ++counts[piece.unit()];
             if (next == found->second.end() || next->seq != piece.seq ||
                 next->offset != piece.offset)
                 return;
-            floors_.push_back({cell, piece.unit(), counts[piece.unit()], next->guaranteed});
-            first_floor_ = std::min(first_floor_, next->guaranteed);
+            floor.least[piece.unit()] = counts[piece.unit()];
             ++next;
         });
+        floors_.push_back(floor);
     }
 }
 
@@ -138,87 +131,165 @@ UnitCounts Legality::counts_of(const StateView &state, std::uint32_t cell) const
     return state.items->unit_counts(at, std::span(levels).first(at.item_count));
 }
 
-std::uint64_t Legality::first_guarantee(const StateView &state) const
+bool Legality::lacks_early(const StateView &state) const
 {
     if (state.levels.exceptions.empty())
-        return state.levels.base == Base::none ? first_floor_ : UINT64_MAX;
-    std::uint64_t first = UINT64_MAX;
-    UnitCounts counts = {};
-    std::uint32_t of_cell = UINT32_MAX;
-    for (const Floor &floor : floors_) {
-        if (floor.guaranteed >= first)
-            continue;
-        if (floor.cell != of_cell) {
-            of_cell = floor.cell;
-            counts = counts_of(state, of_cell);
-        }
-        if (counts[floor.unit] < floor.count)
-            first = floor.guaranteed;
-    }
-    return first;
+        return state.levels.base == Base::none && !floors_.empty();
+    return std::any_of(floors_.begin(), floors_.end(), [&](const Floor &floor) {
+        const UnitCounts counts = counts_of(state, floor.cell);
+        return !std::equal(floor.least.begin(), floor.least.end(), counts.begin(),
+                           std::less_equal<>());
+    });
 }
 
-void Legality::find_late_pieces()
+// Those that may be missing at one of the points.
+std::span<const SettledHistory::Entry *const> Legality::settled_in(std::uint64_t line) const
 {
-    late_.emplace();
-    std::uint32_t cell = 0;
-    for (std::uint32_t number = in_flight_->first_line(); number != model::kNone;
-         number = in_flight_->line(number).next, ++cell) {
-        UnitCounts counts = {};
+    const auto first = std::partition_point(settled_.begin(), settled_.end(),
+                                            [&](const auto *each) { return each->line < line; });
+    const auto last = std::partition_point(first, settled_.end(),
+                                           [&](const auto *each) { return each->line == line; });
+    return {first, last};
+}
+
+const LineHistory &Legality::history_of(std::uint64_t line)
+{
+    line_.pieces.clear();
+    const std::byte *content = guaranteed_(line);
+    std::copy(content, content + kLineBytes, line_.before.begin());
+    const auto settled = settled_in(line);
+    for (auto each = settled.rbegin(); each != settled.rend(); ++each) {
+        if (!(*each)->may_lack_at(points_.front()))
+            continue;
+        (*each)->take_from(line_.before.data());
+        line_.pieces.push_back({(*each)->piece, (*each)->guaranteed});
+    }
+    const bool merge = !line_.pieces.empty();
+    if (const std::uint32_t number = in_flight_->find(line); number != model::kNone) {
+        const auto early = early_.find(line);
+        std::span<const Early> rest;
+        if (early != early_.end())
+            rest = early->second;
         in_flight_->for_each_piece(in_flight_->line(number), [&](const Piece &piece) {
-            ++counts[piece.unit()];
-            if (piece.seq >= first_floor_ && !is_silent(piece))
-                late_->push_back({piece.seq, cell, piece.unit(), counts[piece.unit()]});
+            line_.pieces.push_back({piece});
+            if (rest.empty() || rest[0].seq != piece.seq || rest[0].offset != piece.offset)
+                return;
+            line_.pieces.back().guaranteed = rest[0].guaranteed;
+            rest = rest.subspan(1);
         });
     }
-    std::sort(late_->begin(), late_->end(),
-              [](const LatePiece &a, const LatePiece &b) { return a.seq > b.seq; });
+    if (merge)
+        std::sort(line_.pieces.begin(), line_.pieces.end(),
+                  [](const TimedPiece &a, const TimedPiece &b) {
+                      return is_before(a.piece.seq, a.piece.offset, b.piece.seq, b.piece.offset);
+                  });
+    return line_;
 }
 
-// Whether a piece of that event or a later one is there.
-bool Legality::has_piece_from(const StateView &state, std::uint64_t seq)
+// The crash points at which all lines can hold their bytes of which nothing is in flight.
+void Legality::find_points()
 {
-    const std::span<const ItemLevel> exceptions = state.levels.exceptions;
-    if (state.levels.base == Base::all) {
-        if (!late_)
-            find_late_pieces();
-        for (const LatePiece &piece : *late_) {
-            if (piece.seq < seq)
-                return false;
-            if (counts_of(state, piece.cell)[piece.unit] >= piece.count)
-                return true;
-        }
-        return false;
+    const std::span<const SettledHistory::Entry> entries = history_.entries();
+    points_.assign(1, next_);
+    for (const SettledHistory::Entry &each : entries)
+        points_.push_back(each.guaranteed);
+    for (const auto &[line, pieces] : early_)
+        for (const Early &each : pieces)
+            points_.push_back(each.guaranteed);
+    std::erase_if(points_, [this](std::uint64_t p) { return p < history_.first_point(); });
+    std::sort(points_.begin(), points_.end());
+    points_.erase(std::unique(points_.begin(), points_.end()), points_.end());
+    settled_.clear();
+    for (const SettledHistory::Entry &each : entries)
+        settled_.push_back(&each);
+    std::stable_sort(settled_.begin(), settled_.end(),
+                     [](const auto *a, const auto *b) { return a->line < b->line; });
+    for (std::size_t i = 0; i < settled_.size();) {
+        const std::uint64_t line = settled_[i]->line;
+        i += settled_in(line).size();
+        if (in_flight_->find(line) != model::kNone)
+            continue;
+        possible_.resize(points_.size());
+        line_points_.find(history_of(line), guaranteed_(line), points_, possible_);
+        std::size_t at = 0;
+        std::erase_if(points_, [&](std::uint64_t) { return !possible_[at++]; });
     }
-    // Nothing else is there.
-    for (const ItemLevel &exception : exceptions) {
-        const Item &item = state.items->items()[exception.item];
-        for (std::uint32_t cell = item.first_cell; cell < item.first_cell + item.cell_count;
-             ++cell) {
-            UnitCounts left = counts_of(state, cell);
-            bool found = false;
-            in_flight_->for_each_piece(
-                state.items->line(state.items->cells()[cell]), [&](const Piece &piece) {
-                    found =
-                        found || (left[piece.unit()] != 0 && piece.seq >= seq && !is_silent(piece));
-                    left[piece.unit()] -= left[piece.unit()] != 0;
-                });
-            if (found)
-                return true;
-        }
+}
+
+void Legality::find_base(std::uint32_t number, const UnitCounts &counts, OfBase &base)
+{
+    find_line(number, counts);
+    base.possible.insert(base.possible.end(), possible_.begin(), possible_.end());
+    for (std::size_t i = 0; i < points_.size(); ++i)
+        base.impossible[i] += !possible_[i];
+}
+
+void Legality::prepare()
+{
+    ready_ = true;
+    find_points();
+    for (OfBase *base : {&none_, &all_}) {
+        base->possible.clear();
+        base->impossible.assign(points_.size(), 0);
     }
-    return false;
+    for (std::uint32_t number = in_flight_->first_line(); number != model::kNone;
+         number = in_flight_->line(number).next) {
+        find_base(number, {}, none_);
+        find_base(number, all_pieces(*in_flight_, in_flight_->line(number)), all_);
+    }
+}
+
+// Sets possible_ for a line with so many pieces of its units.
+void Legality::find_line(std::uint32_t number, const UnitCounts &counts)
+{
+    const InFlightLine &line = in_flight_->line(number);
+    std::array<std::byte, kLineBytes> wanted;
+    const std::byte *guaranteed = guaranteed_(line.line);
+    std::copy(guaranteed, guaranteed + kLineBytes, wanted.begin());
+    UnitCounts left = counts;
+    in_flight_->for_each_piece(line, [&](const Piece &piece) {
+        if (left[piece.unit()] == 0)
+            return;
+        --left[piece.unit()];
+        piece.write_to(wanted.data());
+    });
+    possible_.resize(points_.size());
+    line_points_.find(history_of(line.line), wanted.data(), points_, possible_);
+}
+
+// Most cells have nothing, or all, of what is in flight.
+std::span<const std::uint8_t> Legality::possible_in(const StateView &state, std::uint32_t cell)
+{
+    const UnitCounts counts = counts_of(state, cell);
+    const std::uint32_t number = state.items->cells()[cell].number;
+    const std::uint32_t pieces = std::accumulate(counts.begin(), counts.end(), 0u);
+    if (pieces == 0 || pieces == in_flight_->line(number).pieces())
+        return (pieces == 0 ? none_ : all_).of_cell(cell);
+    find_line(number, counts);
+    return possible_;
 }
 
 bool Legality::legal_architecturally(const StateView &state)
 {
-    if (floors_.empty())
+    if (floors_.empty() || !lacks_early(state))
         return true;
-    const std::uint64_t guaranteed = first_guarantee(state);
-    if (guaranteed == UINT64_MAX)
-        return true;
-    return std::max(promise_since_, settled_before_) <= guaranteed &&
-           !has_piece_from(state, guaranteed);
+    if (!ready_)
+        prepare();
+    const OfBase &base = state.levels.base == Base::none ? none_ : all_;
+    impossible_ = base.impossible;
+    std::uint32_t next_cell = 0; // the unit items of a line are one cell
+    for (const ItemLevel &exception : state.levels.exceptions) {
+        const Item &item = state.items->items()[exception.item];
+        const std::uint32_t end = item.first_cell + item.cell_count;
+        for (std::uint32_t cell = std::max(item.first_cell, next_cell); cell < end; ++cell) {
+            const std::span<const std::uint8_t> before = base.of_cell(cell);
+            const std::span<const std::uint8_t> possible = possible_in(state, cell);
+            for (std::size_t i = 0; i < points_.size(); ++i)
+                impossible_[i] += std::uint32_t{before[i]} - std::uint32_t{possible[i]};
+        }
+        next_cell = end;
+    }
+    return std::find(impossible_.begin(), impossible_.end(), 0u) != impossible_.end();
 }
 
 } // namespace fencepost::states

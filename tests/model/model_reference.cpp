@@ -2,7 +2,7 @@
 // The fast models against the reference: model_reference [--fault NAME] TRACES [SEED]. At every
 // crash point of every random trace, under each model and fence rule, both have the same set of
 // states; the states at epoch boundaries are all states there are; in_flight_units.h compares the
-// view of the rules, and promised_states.h pairs of state and promise, and the label. With a fault
+// view of the rules, and promised_states.h pairs of image and promise, and the label. With a fault
 // the comparison must fail.
 #include <cstdio>
 #include <cstdlib>
@@ -36,8 +36,9 @@ std::string describe(std::span<const trace::Event> events)
         text += fmt::format("  {} vcpu {} {} {}", i, event.vcpu, trace::name_of(event.kind),
                             trace::subkind_name(event.kind, event.subkind));
         if (event.has_address())
-            text += fmt::format(" +{} size {}", event.address - kSmallTraceLine * trace::kLineBytes,
-                                event.size);
+            text += fmt::format(" +{} size {} value {:x}",
+                                event.address - kSmallTraceLine * trace::kLineBytes, event.size,
+                                event.value);
         text += '\n';
     }
     return text;
@@ -61,7 +62,6 @@ std::vector<ReferenceModel::StateSet> compare(std::span<const trace::Event> even
     ReferenceModel::States expected;
     ReferenceModel::PieceSet executed_before = 0;
     ReferenceModel::PieceSet guaranteed_before = 0;
-    static const std::array<std::byte, trace::kMaxStoreBytes> wide = {};
     for (std::size_t executed = 0;; ++executed) {
         const auto executed_parts = reference.executed_parts(executed);
         const auto guaranteed = reference.guaranteed_parts(executed, kind, rule);
@@ -88,7 +88,7 @@ std::vector<ReferenceModel::StateSet> compare(std::span<const trace::Event> even
         if (end)
             break;
         const auto settled_before = fast.settled();
-        model.apply(executed, events[executed], wide);
+        model.apply(executed, events[executed], SmallTraces::wide_values());
         fast.note_settled(model.in_flight());
         if (boundary != (fast.settled() != settled_before))
             differ("a boundary where nothing becomes guaranteed, or none where something does",
@@ -132,29 +132,32 @@ reference_states(std::size_t events, const ReferenceModel &reference,
 void compare_trace(const std::vector<trace::Event> &events, bool coarse, Fault fault,
                    Totals &totals)
 {
-    const ReferenceModel reference(events);
+    const ReferenceModel reference(events, SmallTraces::wide_values());
     const auto by_unit = reference.closed_sets(ModelKind::adr);
-    const auto by_line = reference.closed_sets(ModelKind::line);
+    const auto by_line = reference.closed_sets(ModelKind::line); // all of them among those by unit
+    const ImageNumbers numbers(reference, by_unit);
     for (const ModelKind kind : {ModelKind::adr, ModelKind::eadr, ModelKind::line}) {
         const auto &closed = kind == ModelKind::line ? by_line : by_unit;
         const auto states_of = [&](FenceRule rule) {
             if (kind != ModelKind::line)
                 totals.units += InFlightUnits(events, reference, kind, rule).compare();
-            return fault == Fault::store_before_fence
-                       ? reference_states(events.size(), reference, closed, kind, rule)
-                       : compare(events, reference, closed, kind, rule, totals);
+            return AllStates(fault == Fault::store_before_fence
+                                 ? reference_states(events.size(), reference, closed, kind, rule)
+                                 : compare(events, reference, closed, kind, rule, totals),
+                             numbers);
         };
-        const auto states = states_of(FenceRule::explicit_only);
-        const auto strict = states_of(FenceRule::architectural);
+        const AllStates states = states_of(FenceRule::explicit_only);
+        const AllStates strict = states_of(FenceRule::architectural);
         const auto compare_pairs = [&](PromisedStates &&pairs) {
             pairs.compare(FenceRule::explicit_only, states, &strict, totals.pairs);
             pairs.compare(FenceRule::architectural, strict, nullptr, totals.pairs);
         };
         if (fault == Fault::store_before_fence) {
             const StoresFirst recorded(events);
-            compare_pairs({recorded.events, recorded.instructions, reference, kind, coarse, fault});
+            compare_pairs(
+                {recorded.events, recorded.instructions, reference, numbers, kind, coarse, fault});
         } else {
-            compare_pairs({events, {}, reference, kind, coarse, fault});
+            compare_pairs({events, {}, reference, numbers, kind, coarse, fault});
         }
     }
 }
@@ -182,8 +185,8 @@ namespace {
 
 int usage()
 {
-    std::fprintf(stderr, "usage: model_reference [--fault label-at-epoch-end|store-before-fence|"
-                         "no-crash-point-at-return] TRACES [SEED]\n");
+    std::fprintf(stderr, "usage: model_reference [--fault label-at-epoch-end|label-by-piece|"
+                         "store-before-fence|no-crash-point-at-return] TRACES [SEED]\n");
     return 2;
 }
 
@@ -197,6 +200,7 @@ int main(int argc, char **argv)
     if (argc > 2 && std::string(argv[1]) == "--fault") {
         const std::string name = argv[2];
         fault = name == "label-at-epoch-end"         ? Fault::label_at_epoch_end
+                : name == "label-by-piece"           ? Fault::label_by_piece
                 : name == "store-before-fence"       ? Fault::store_before_fence
                 : name == "no-crash-point-at-return" ? Fault::no_point_at_return
                                                      : Fault::none;
@@ -213,11 +217,13 @@ int main(int argc, char **argv)
             fencepost::model::run(std::strtoull(argv[next], nullptr, 10), seed, fault);
         fmt::print("{} traces, seed {}: {} crash points, {} states, {} at boundaries; {} units; {} "
                    "pairs of "
-                   "state and promise at {} crash points of the walk, {} labels compared, {} of "
-                   "them incidental; no difference; {:.1f} s\n",
+                   "image and promise at {} crash points of the walk, {} states with runs; {} "
+                   "labels compared, {} of them incidental, {} not, for their bytes alone; no "
+                   "difference; {:.1f} s\n",
                    totals.traces, seed, totals.crash_points, totals.states, totals.boundaries,
-                   totals.units, totals.pairs.pairs, totals.pairs.points, totals.pairs.labels,
-                   totals.pairs.incidental, watch.seconds());
+                   totals.units, totals.pairs.pairs, totals.pairs.points, totals.pairs.of_runs,
+                   totals.pairs.labels, totals.pairs.incidental, totals.pairs.bytes_alone,
+                   watch.seconds());
     } catch (const std::exception &difference) {
         if (fault != Fault::none) {
             fmt::print("caught {}: {}", argv[2], difference.what());

@@ -4,6 +4,7 @@
 // before: every question is answered from the whole trace.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bitset>
 #include <cstdint>
@@ -22,25 +23,39 @@ public:
     using StateSet =
         std::bitset<1u << kMaxPieces>; // bit S = the state in which PM has the pieces S
 
+    struct Byte {
+        std::uint64_t address;
+        std::byte value;
+    };
+
     struct Part {
         std::size_t event;
         std::uint64_t line;
         std::uint64_t unit; // address / 8
         std::uint16_t vcpu;
         bool non_temporal;
+        std::vector<Byte> bytes; // in order
     };
 
-    explicit ReferenceModel(std::span<const trace::Event> events) : events_(events)
+    ReferenceModel(std::span<const trace::Event> events, std::span<const std::byte> wide_values)
+        : events_(events)
     {
         for (std::size_t i = 0; i < events.size(); ++i) {
             if (!events[i].is_store())
                 continue;
+            const std::span<const std::byte> values = trace::value_of(events[i], wide_values);
             // Byte by byte: a new piece where a new unit begins.
             for (unsigned byte = 0; byte < events[i].size; ++byte) {
                 const std::uint64_t address = events[i].address + byte;
                 if (byte == 0 || address % 8 == 0)
-                    parts_.push_back({i, address / 64, address / 8, events[i].vcpu,
-                                      events[i].kind == trace::EventKind::nt_store});
+                    parts_.push_back({i,
+                                      address / 64,
+                                      address / 8,
+                                      events[i].vcpu,
+                                      events[i].kind == trace::EventKind::nt_store,
+                                      {}});
+                parts_.back().bytes.push_back({address, values[byte]});
+                first_line_ = std::min(first_line_, address / 64);
             }
         }
     }
@@ -129,6 +144,20 @@ public:
         return closed;
     }
 
+    std::uint64_t first_line() const { return first_line_; }
+    // From first_line() on.
+    using Image = std::array<std::byte, 4 * 64>;
+
+    Image image(PieceSet set) const
+    {
+        Image image = {};
+        for (std::size_t p = 0; p < parts_.size(); ++p)
+            for (const Byte &each : parts_[p].bytes)
+                if (set >> p & 1)
+                    image.at(each.address - first_line_ * 64) = each.value;
+        return image;
+    }
+
     struct States {
         StateSet sets;
         std::size_t count = 0;
@@ -172,6 +201,7 @@ private:
 
     std::span<const trace::Event> events_;
     std::vector<Part> parts_;
+    std::uint64_t first_line_ = UINT64_MAX;
 };
 
 } // namespace fencepost::model

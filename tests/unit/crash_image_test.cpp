@@ -15,7 +15,6 @@
 #include "replayer/image/image_stream.h"
 #include "replayer/image/patched_image.h"
 #include "replayer/image/state_images.h"
-#include "replayer/states/legality.h"
 #include "tests/model/reference_model.h"
 #include "tests/states/image_listener.h"
 #include "tests/states/pm_work.h"
@@ -70,7 +69,7 @@ TEST_F(CrashImages, SmallTracesHaveTheImagesOfTheirDefinition)
         const std::vector<Bytes> values = trace::write_small_trace(path(), events);
         const trace::TraceReader reader(path());
         const InitialImage initial(reader);
-        const ReferenceModel reference(events);
+        const ReferenceModel reference(events, model::SmallTraces::wide_values());
         for (unsigned way = 0; way < 6; ++way) {
             const auto kind = static_cast<ModelKind>(way % 3);
             const auto rule = static_cast<model::FenceRule>(way / 3);
@@ -119,127 +118,6 @@ TEST_F(CrashImages, SmallTracesHaveTheImagesOfTheirDefinition)
         }
     }
     EXPECT_GT(compared, 2000u);
-}
-
-// Goes along with a walk over a small trace; tells each state's image and the promise there.
-class PromisedImages : public states::StateListener {
-public:
-    using Pair = std::pair<std::uint64_t, std::string>; // promise, image
-    explicit PromisedImages(const InitialImage &initial) : images_(initial) {}
-
-    void event(std::uint64_t seq, const trace::Event &event, std::span<const std::byte> wide_values,
-               const model::InFlight &in_flight) override
-    {
-        const bool changes = images_.event(event, wide_values, in_flight);
-        legality_.event(seq, event, wide_values, in_flight, changes);
-        promise_ += states::may_change_promise(event);
-        // Everything written is legal anywhere, also where no walk looks.
-        pairs.emplace(promise_, images_.images().written().hash().hex());
-    }
-    void crash_point(const states::CrashPoint &, const states::ItemTable *items,
-                     const model::InFlight &in_flight) override
-    {
-        images_.crash_point(items, in_flight);
-        legality_.crash_point(in_flight);
-    }
-    bool state(const StateView &state) override
-    {
-        const Pair pair = {promise_, images_.hash(state).hex()};
-        pairs.insert(pair);
-        labels.emplace_back(pair, !legality_.legal_architecturally(state));
-        return true;
-    }
-
-    std::set<Pair> pairs;
-    std::vector<std::pair<Pair, bool>> labels;
-
-private:
-    StateImages images_;
-    states::Legality legality_{ModelKind::adr};
-    std::uint64_t promise_ = 0;
-};
-
-// A store that is in flight with its flush when a locked instruction is executed, and one after it.
-bool has_work_for_a_lock(const std::vector<trace::Event> &events)
-{
-    using trace::EventKind;
-    enum { none, stored, waiting, locked } stage = none;
-    for (const trace::Event &event : events) {
-        const bool lock =
-            event.kind == EventKind::fence && (event.fence_kind() == trace::FenceKind::lock_rmw ||
-                                               event.fence_kind() == trace::FenceKind::xchg);
-        if (stage == none && event.is_store())
-            stage = event.kind == EventKind::nt_store ? waiting : stored;
-        else if (stage == stored && event.kind == EventKind::flush)
-            stage = waiting;
-        else if (stage == waiting && lock)
-            stage = locked;
-        else if (stage == locked && event.is_store())
-            return true;
-    }
-    return false;
-}
-
-// A quarter of the stores write what is there already; no unit goes back to what it was.
-void write_repeating_trace(const std::filesystem::path &path, std::vector<trace::Event> events,
-                           std::uint64_t round)
-{
-    trace::TraceWriter writer = trace::TraceWriter::create(path);
-    writer.put_region({.id = 1,
-                       .name = "pm",
-                       .base = trace::kSmallTraceBase,
-                       .size = trace::kSmallTraceBytes,
-                       .file = "pm"});
-    trace::EventBuffer buffer(64);
-    std::map<std::uint64_t, std::uint64_t> values;
-    for (trace::Event &event : events) {
-        if (event.is_store()) {
-            event.address &= ~7ull;
-            event.size = 8;
-            event.value = values[event.address] += ((round >>= 2) & 3) != 0;
-        }
-        if (event.kind == trace::EventKind::marker)
-            buffer.push_marker(event, {});
-        else
-            buffer.push(event);
-    }
-    writer.append(buffer);
-    writer.finish(trace::RecordingState::complete, "");
-}
-
-// A state is labelled exactly if no architectural crash point with its promise has its image.
-TEST_F(CrashImages, LabelsAreAboutImages)
-{
-    model::SmallTraces source(7);
-    unsigned labelled = 0;
-    unsigned clean = 0;
-    for (std::uint64_t round = 0; round < 100; ++round) {
-        std::vector<trace::Event> events;
-        do
-            events = source.next();
-        while (!has_work_for_a_lock(events));
-        write_repeating_trace(path(), events, 0x9e3779b97f4a7c15u * (round + 2) >> 20);
-        const trace::TraceReader reader(path());
-        const InitialImage initial(reader);
-        PromisedImages strict(initial);
-        PromisedImages found(initial);
-        const auto go = [&](model::FenceRule rule, PromisedImages &listener) {
-            states::StateWalk walk(reader,
-                                   {.fences = rule,
-                                    .strategies = states::parse_strategies("exhaustive:1048576"),
-                                    .grouping = states::Grouping::off});
-            walk.run(listener);
-        };
-        go(model::FenceRule::architectural, strict);
-        go(model::FenceRule::explicit_only, found);
-        strict.pairs.emplace(0, initial.hash().hex()); // before the first event
-        for (const auto &[pair, label] : found.labels) {
-            ASSERT_EQ(label, !strict.pairs.contains(pair)) << "round " << round;
-            ++(label ? labelled : clean);
-        }
-    }
-    EXPECT_GT(labelled, 30u);
-    EXPECT_GT(clean, 700u);
 }
 
 class PmImages : public CrashImages, public testing::WithParamInterface<const char *> {

@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "replayer/states/legality.h"
 #include "replayer/states/state_walk.h"
 #include "tests/golden/trace_text.h"
 #include "tests/states/pm_work.h"
@@ -19,31 +18,21 @@ namespace {
 
 class Ids : public StateListener {
 public:
-    void event(std::uint64_t seq, const trace::Event &event, std::span<const std::byte> wide_values,
-               const model::InFlight &in_flight) override
+    void event(std::uint64_t, const trace::Event &, std::span<const std::byte>,
+               const model::InFlight &) override
     {
-        legality.event(seq, event, wide_values, in_flight);
-    }
-    void crash_point(const CrashPoint &, const ItemTable *,
-                     const model::InFlight &in_flight) override
-    {
-        legality.crash_point(in_flight);
     }
     bool state(const StateView &state) override
     {
         ids.push_back(id_of(walk->crash_state(state)).substr(9));
         levels[ids.back()].assign(state.levels.exceptions.begin(), state.levels.exceptions.end());
-        if (!legality.legal_architecturally(state))
-            incidental.insert(ids.back());
         return ids.size() < limit;
     }
     void epoch(const EpochCount &epoch) override { epochs.push_back(epoch); }
 
     StateWalk *walk = nullptr;
-    Legality legality{model::ModelKind::adr};
     std::vector<std::string> ids; // without the trace's digits
     std::map<std::string, std::vector<ItemLevel>> levels;
-    std::set<std::string> incidental;
     std::vector<EpochCount> epochs;
     std::size_t limit = SIZE_MAX;
 };
@@ -502,73 +491,6 @@ TEST_F(States, RunsEndWhereTheWritingChanges)
     EXPECT_EQ(report.lines_in_runs, 19u);
 }
 
-TEST_F(States, LegalUnderTheStricterRule)
-{
-    const trace::TraceReader reader = made(R"(
-store pmem0+0x40 8 = 1
-flush clwb pmem0+0x40
-fence lock_rmw
-store pmem0+0x40 8 = 2
-store pmem0+0x80 8 = 3
-nt_store pmem0+0xc0 8 = 4
-fence sfence
-)");
-    const Ids found =
-        walk(reader, {.strategies = parse_strategies("exhaustive"), .window = {.last_seq = 6}});
-    EXPECT_EQ(found.ids.size(), 12u);
-    // Without the first store, but with one of those after the locked instruction. With nothing at
-    // all, power may have failed before the locked instruction.
-    EXPECT_EQ(found.incidental, (std::set<std::string>{"aea-6-x3", "aea-6-x6", "aea-6-x9"}));
-}
-
-// A locked instruction late in the epoch says nothing about what was legal before it ran.
-TEST_F(States, LegalBeforeTheLockedInstruction)
-{
-    const auto incidental = [&](std::string_view text) {
-        return walk(made(text), {.strategies = parse_strategies("exhaustive")}).incidental;
-    };
-    using Set = std::set<std::string>;
-    EXPECT_EQ(incidental(R"(
-store pmem0+0x40 8 = 1
-flush clwb pmem0+0x40
-store pmem0+0x80 8 = 2
-fence lock_rmw
-flush clwb pmem0+0x80
-fence sfence
-)"),
-              Set{});
-    // The epoch of the locked instruction is over.
-    EXPECT_EQ(incidental(R"(
-store pmem0+0x40 8 = 1
-flush clwb pmem0+0x40
-store pmem0+0x80 8 = 2
-fence lock_rmw
-flush clflush pmem0+0x80
-fence sfence
-)"),
-              Set{});
-    // Between the two, the promise changed.
-    EXPECT_EQ(incidental(R"(
-store pmem0+0x40 8 = 1
-flush clwb pmem0+0x40
-fence lock_rmw
-op_begin 1 "one"
-store pmem0+0x80 8 = 2
-fence sfence
-)"),
-              (Set{"aea-5-x0", "aea-5-x2"}));
-    // Published by compare-and-swap: the node is there before the head is.
-    EXPECT_EQ(incidental(R"(
-store pmem0+0x40 8 = 1
-flush clwb pmem0+0x40
-fence lock_rmw
-store pmem0+0x80 8 = 2 atomic
-flush clwb pmem0+0x80
-fence sfence
-)"),
-              (Set{"aea-5-x2"}));
-}
-
 // An operation has returned and the next has not begun: that pair of image and promise is one of
 // its own. Where the promise stays what it was there is nothing to see.
 TEST_F(States, WhereThePromiseChanges)
@@ -635,7 +557,6 @@ fence sfence @create+4
     const std::string prefix = "aea." + digest + "-";
     EXPECT_EQ(found.ids, (List{prefix + "4-x0", prefix + "4-x1", prefix + "4-x2", prefix + "4-x3",
                                prefix + "5-x0", prefix + "5-x1"}));
-    EXPECT_EQ(found.incidental, (std::set<std::string>{prefix + "4-x2"}));
     // An id names its set, and is good for no other.
     const std::string digits = reader.recording().event_digest.substr(0, 8) + "-";
     const CrashState id = parse_crash_state(digits + found.ids[2]);
