@@ -150,8 +150,8 @@ void add_test_arguments(App &verb, TestArguments &arguments)
     add_walk_arguments(verb, arguments.walk);
     verb.get_option("--strategy")
         ->each([&arguments](const std::string &) { arguments.strategy_given = true; })
-        ->default_str(fmt::format("{}; returns too where what has returned is durable, torn too "
-                                  "where writes are atomic",
+        ->default_str(fmt::format("{}; returns too where what has returned must be there, torn too "
+                                  "unless a torn write is legal",
                                   test::kDefaultStrategy));
     verb.add_option("--oracle", arguments.oracles,
                     "Comma-separated oracles, by name or by the path of a folder; default: what "

@@ -9,6 +9,7 @@
 #include "cli/walk_arguments.h"
 #include "replayer/run/run_directory.h"
 #include "replayer/run/spec.h"
+#include "replayer/test/exploration.h"
 #include "replayer/test/test_request.h"
 
 namespace fencepost::cli {

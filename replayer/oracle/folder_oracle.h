@@ -23,6 +23,10 @@ public:
 
     bool look(Phase phase, const PmPart &image, const Question &question,
               Judgement &judgement) const override;
+    UserOracle user_oracle() const override
+    {
+        return folder_.users ? UserOracle::plain : UserOracle::none;
+    }
     bool looks_last() const override { return folder_.after && !folder_.before; }
 
 private:

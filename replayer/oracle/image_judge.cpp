@@ -44,7 +44,7 @@ public:
     void prepare(guest::Guest &guest) override;
     std::uint64_t expectation(std::uint64_t crash_seq) const override;
     std::optional<run::ChosenPromise> promise() const override;
-    bool one_tree_after_return() const override;
+    UserOracle user_oracle() const override;
     bool has_baseline() const override { return true; }
     void mask(const std::vector<Evidence> &objections) override;
     void expect_space(const std::vector<agent::SpaceUse> &healthy) override;
@@ -114,10 +114,12 @@ std::optional<run::ChosenPromise> ImageJudge::promise() const
     return std::nullopt;
 }
 
-bool ImageJudge::one_tree_after_return() const
+UserOracle ImageJudge::user_oracle() const
 {
-    const auto held = promise();
-    return held && held->promise.durable == run::Durability::on_return;
+    UserOracle users = UserOracle::none;
+    for (const auto &oracle : oracles_)
+        users = std::max(users, oracle->user_oracle());
+    return users;
 }
 
 void ImageJudge::mask(const std::vector<Evidence> &objections)

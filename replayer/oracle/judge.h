@@ -92,6 +92,13 @@ struct Subject {
     bool keep_tree = false; // also of a pass
 };
 
+// A command or a folder of the user's that judges: what it makes of a torn write is not known.
+enum class UserOracle {
+    none,
+    plain,
+    progress, // it is told which operations have returned: it can tell whether they are there
+};
+
 // One for a whole test run, used by all workers at once.
 class Judge {
 public:
@@ -109,6 +116,7 @@ public:
 
     // What is held against the file system; nothing: no oracle compares trees.
     virtual std::optional<run::ChosenPromise> promise() const { return std::nullopt; }
+    virtual UserOracle user_oracle() const { return UserOracle::none; }
 
     // Whether judge() can tell what it objects to in images without a crash; mask() is then called
     // with that, once and before any other image.
@@ -116,9 +124,6 @@ public:
     virtual void mask(const std::vector<Evidence> &) {}
     // Likewise, with what those images used when they were empty.
     virtual void expect_space(const std::vector<agent::SpaceUse> &) {}
-
-    // Whether all that was written when an operation has returned can recover to one tree only.
-    virtual bool one_tree_after_return() const { return false; }
 
     // That a guest crashes, hangs or goes away is a verdict too. Throws for trouble of others.
     Judgement judge(const Subject &subject);

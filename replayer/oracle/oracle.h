@@ -86,6 +86,8 @@ public:
     }
     // That it holds against the file system; nullptr: none.
     virtual const run::ChosenPromise *promise() const { return nullptr; }
+    // Whether it is one.
+    virtual UserOracle user_oracle() const { return UserOracle::none; }
 
     // What was said about healthy images, and what those used when they were empty.
     void mask(const std::vector<Evidence> &objections);

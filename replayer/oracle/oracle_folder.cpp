@@ -97,8 +97,11 @@ std::optional<std::string> OracleFolder::missing_need() const
 
 OracleFolder find_folder(const std::string &name)
 {
-    if (name.find('/') != std::string::npos)
-        return read_folder(fs::path(name).lexically_normal(), name);
+    if (name.find('/') != std::string::npos) {
+        OracleFolder own = read_folder(fs::path(name).lexically_normal(), name);
+        own.users = true;
+        return own;
+    }
     const fs::path folder = source_folder("fsck-oracles") / name;
     std::error_code error;
     if (name.empty() || name.starts_with('.') || !fs::is_directory(folder, error)) {

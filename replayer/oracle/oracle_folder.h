@@ -22,6 +22,7 @@ struct OracleFolder {
     bool before = false;            // sees the image before the guest does
     bool after = false;             // and when the guest is done with it
     bool copy = false;              // `after` too works on a copy of its own
+    bool users = false;             // named by its path
     SandboxLimits limits;
 
     bool is_for(const std::string &file_system) const;

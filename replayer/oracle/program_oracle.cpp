@@ -62,6 +62,11 @@ public:
             add_evidence(judgement, std::move(evidence));
     }
 
+    UserOracle user_oracle() const override
+    {
+        return progress_ ? UserOracle::progress : UserOracle::plain;
+    }
+
     std::optional<std::uint64_t> expectation(std::uint64_t crash_seq) const override
     {
         if (!progress_)

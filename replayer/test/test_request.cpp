@@ -8,31 +8,13 @@
 #include "base/error.h"
 #include "replayer/run/inputs.h"
 #include "replayer/run/interrupted.h"
+#include "replayer/test/exploration.h"
 #include "replayer/test/run_judge.h"
 #include "trace/journal.h"
 
 namespace fencepost::test {
 
 namespace {
-
-// Where one tree is legal after each operation: it must be there with all that was written by then,
-// or the recording, the oracle or the file system is wrong, whatever a crash does.
-constexpr const char *kExactStrategy = "returns,prefix,none-all,random:4";
-// Where a write is whole or not there at all.
-constexpr const char *kAtomicStrategy = "returns,prefix,none-all,torn,random:4";
-
-bool has_atomic_writes(const oracle::Judge &judge)
-{
-    const auto promise = judge.promise();
-    return promise && promise->promise.bytes == run::BytePromise::atomic;
-}
-
-std::vector<states::Strategy> default_strategies(const oracle::Judge &judge)
-{
-    if (!judge.one_tree_after_return())
-        return states::parse_strategies(kDefaultStrategy);
-    return states::parse_strategies(has_atomic_writes(judge) ? kAtomicStrategy : kExactStrategy);
-}
 
 std::string joined(std::vector<std::string> names)
 {
@@ -99,9 +81,10 @@ TestReport test_recorded(const run::RunFiles &files, const std::filesystem::path
                                                                  .oracles = request.oracles,
                                                                  .cache = cache,
                                                                  .progress = listener.say});
-    options.walk.strategies = request.strategies ? *request.strategies : default_strategies(*judge);
-    options.walk.tearing =
-        has_atomic_writes(*judge) ? states::Tearing::all : states::Tearing::sampled;
+    const Exploration exploration =
+        choose_exploration(request.strategies, judge->promise(), judge->user_oracle());
+    options.walk.strategies = exploration.strategies;
+    options.walk.tearing = exploration.tearing;
     const TestGuest guest(cache, request.backend, inputs.config, request.accelerator, listener.say);
     options.producers = producers_of(cache, guest.source().config.image, files, inputs, oracles);
     return test_run(files, guest, *judge, options, listener.progress);

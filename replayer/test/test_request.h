@@ -21,7 +21,7 @@ namespace fencepost::test {
 struct TestRequest {
     // Strategies, window and incidental fences of it are set from the fields below.
     states::WalkOptions walk = {};
-    std::optional<std::vector<states::Strategy>> strategies = {}; // nothing: what suits the promise
+    std::optional<std::vector<states::Strategy>> strategies = {}; // nothing: what suits the judge
     std::string window = {};                  // as parse_window() has it; empty: everything
     std::vector<std::string> incidental = {}; // empty: what the spec says
     std::vector<std::string> oracles = {};    // likewise
@@ -35,10 +35,6 @@ struct TestRequest {
     bool restart = false;
     bool fresh = false;
 };
-
-// Each crash point's two ends, program order, and a few states in between: some minutes for a
-// workload of a few hundred fences. docs/explanation/testing.md says what others cost.
-inline constexpr const char *kDefaultStrategy = "prefix,none-all,random:4";
 
 struct TestListener {
     std::function<void(const std::string &line)> say = {}; // what takes a while

@@ -92,6 +92,15 @@ TEST_F(Programs, APassMaySayThatItDidNotLook)
     EXPECT_TRUE(mine.look(Phase::before, image(), {}, judgement)) << "it need not";
 }
 
+TEST_F(Programs, TheUsersAreToldFromOurs)
+{
+    const auto kind = [&](const std::string &name) {
+        return FolderOracle(find_folder(name), directory_.path()).user_oracle();
+    };
+    EXPECT_EQ(kind(oracle("exit 0")), UserOracle::plain);
+    EXPECT_EQ(kind("ext4"), UserOracle::none);
+}
+
 TEST_F(Programs, EvidenceIsKept)
 {
     const auto evidence = ask(oracle(
