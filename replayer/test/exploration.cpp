@@ -14,7 +14,8 @@ Exploration choose_exploration(const std::optional<std::vector<states::Strategy>
     // Nobody says what an oracle of the user's, or a checker alone, expects of a write.
     const bool torn_is_legal =
         promise && promise->promise.bytes != run::BytePromise::atomic && users == UserOracle::none;
-    const bool knows_returned = promise && promise->promise.durable == run::Durability::on_return;
+    const bool knows_returned = users == UserOracle::progress ||
+                                (promise && promise->promise.durable == run::Durability::on_return);
     std::string strategies = torn_is_legal ? kDefaultStrategy : kTearingStrategy;
     if (knows_returned)
         strategies = "returns," + strategies;

@@ -24,9 +24,9 @@ struct Exploration {
 
 // `named`: by the user; all of their states are generated. Else: `torn` unless a tree is compared
 // under a promise that allows a torn write and no oracle is the user's, where few torn states do;
-// and `returns` where an operation that has returned must be there. It must be there with all that
-// was written by then, or the recording, the oracle or the file system is wrong, whatever a crash
-// does.
+// and `returns` where an operation that has returned must be there, by the promise or for a command
+// that is told. It must be there with all that was written by then, or the recording, the oracle or
+// the file system is wrong, whatever a crash does.
 Exploration choose_exploration(const std::optional<std::vector<states::Strategy>> &named,
                                const std::optional<run::ChosenPromise> &promise,
                                oracle::UserOracle users);

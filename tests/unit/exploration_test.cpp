@@ -25,6 +25,7 @@ run::Promise with_bytes(run::Promise promise, run::BytePromise bytes)
 
 constexpr auto kNone = UserOracle::none;
 constexpr auto kPlain = UserOracle::plain;
+constexpr auto kProgress = UserOracle::progress;
 
 const Case kCases[] = {
     {run::kFsync, kNone, "prefix,none-all,random:4", Tearing::sampled},
@@ -38,6 +39,9 @@ const Case kCases[] = {
     {run::kFsync, kPlain, "prefix,none-all,torn,random:4", Tearing::all},
     {run::kSync, kPlain, "returns,prefix,none-all,torn,random:4", Tearing::all},
     {std::nullopt, kPlain, "prefix,none-all,torn,random:4", Tearing::all},
+    // It may expect what has returned.
+    {std::nullopt, kProgress, "returns,prefix,none-all,torn,random:4", Tearing::all},
+    {run::kFsync, kProgress, "returns,prefix,none-all,torn,random:4", Tearing::all},
     // A checker alone.
     {std::nullopt, kNone, "prefix,none-all,torn,random:4", Tearing::all},
 };
