@@ -6,41 +6,13 @@
 
 #include "base/error.h"
 #include "replayer/states/cut.h"
+#include "replayer/states/draw.h"
 
 namespace fencepost::states {
 
 namespace {
 
 constexpr std::uint64_t kSampledRuns = 16; // of so many runs, the torn states of one
-constexpr std::uint64_t kTornRuns = 16;    // likewise of random states, one in which it is torn
-
-// A stream of numbers that depends on nothing but its key (SplitMix64's increment and finaliser).
-class Draw {
-public:
-    Draw(std::uint64_t seed, std::uint64_t seq, std::uint64_t index)
-        : state_(mix(mix(mix(seed) ^ seq) ^ index))
-    {
-    }
-
-    std::uint64_t below(std::uint64_t limit)
-    {
-        const std::uint64_t drawn = mix(state_ += kStep);
-        return limit <= UINT32_MAX ? (drawn >> 32) * limit >> 32 : drawn % limit;
-    }
-
-private:
-    static constexpr std::uint64_t kStep = 0x9e3779b97f4a7c15u;
-
-    static std::uint64_t mix(std::uint64_t value)
-    {
-        value += kStep;
-        value = (value ^ value >> 30) * 0xbf58476d1ce4e5b9u;
-        value = (value ^ value >> 27) * 0x94d049bb133111ebu;
-        return value ^ value >> 31;
-    }
-
-    std::uint64_t state_;
-};
 
 } // namespace
 
@@ -56,14 +28,26 @@ Choice ChosenLevels::choice() const
     return made;
 }
 
+// Several strategies begin with nothing and everything.
+bool Enumeration::emit(const ChosenLevels &levels)
+{
+    if (levels.kind == Choice::Kind::listed && levels.exceptions.empty()) {
+        bool &seen = levels.base == Base::none ? seen_none_ : seen_all_;
+        if (seen)
+            return true;
+        seen = true;
+    }
+    return emit_(levels);
+}
+
 bool Enumeration::none()
 {
-    return emit_({});
+    return emit({});
 }
 
 bool Enumeration::all()
 {
-    return emit_({.base = Base::all});
+    return emit({.base = Base::all});
 }
 
 // Which of a sampled run's torn states are generated depends on nothing but the crash point.
@@ -81,7 +65,7 @@ bool Enumeration::torn()
                 if (!ItemTable::is_torn(table_.items()[item], level) || !takes(item, level))
                     continue;
                 exceptions_.assign(1, {item, level});
-                if (!emit_({.base = base, .exceptions = exceptions_}))
+                if (!emit({.base = base, .exceptions = exceptions_}))
                     return false;
             }
     return true;
@@ -104,7 +88,7 @@ bool Enumeration::subset_levels(Base base, std::size_t depth, std::uint64_t size
                                 std::uint32_t from)
 {
     if (depth == size)
-        return emit_({.base = base, .exceptions = exceptions_});
+        return emit({.base = base, .exceptions = exceptions_});
     const std::span<const Item> items = table_.items();
     for (std::uint32_t item = from; item < items.size(); ++item) {
         const std::uint64_t first = base == Base::none ? 1 : 0;
@@ -148,46 +132,7 @@ bool Enumeration::combination(std::uint64_t index)
     }
     if (rest != 0)
         fail(ErrorKind::usage, "there is no state x{} before event {}: it has fewer", index, seq_);
-    return emit_({.exceptions = exceptions_, .kind = Choice::Kind::exhaustive, .index = index});
-}
-
-namespace {
-
-// A run is mostly there or not: where a torn one is legal, it is no news. If it is torn, then
-// anywhere.
-std::uint64_t random_level(Draw &draw, const ItemTable &table, const Item &item)
-{
-    if (item.kind != Item::Kind::run)
-        return draw.below(item.levels);
-    if (item.levels == 2 || draw.below(kTornRuns) != 0)
-        return draw.below(2) == 0 ? 0 : item.levels - 1;
-    RunCut cut = {.lines = draw.below(item.cell_count)};
-    const std::uint64_t units =
-        table.units_of(item.first_cell + static_cast<std::uint32_t>(cut.lines));
-    cut.units = draw.below(std::min<std::uint64_t>(units, 255));
-    return ItemTable::level_of_cut(cut);
-}
-
-} // namespace
-
-bool Enumeration::random(std::uint64_t count)
-{
-    for (std::uint64_t index = 0; index < count; ++index)
-        if (!draw(seed_, index))
-            return false;
-    return true;
-}
-
-bool Enumeration::draw(std::uint64_t seed, std::uint64_t index)
-{
-    Draw draw(seed, seq_, index);
-    exceptions_.clear();
-    for (std::uint32_t item = 0; item < table_.items().size(); ++item)
-        if (const std::uint64_t level = random_level(draw, table_, table_.items()[item]);
-            level != 0)
-            exceptions_.push_back({item, level});
-    return emit_(
-        {.exceptions = exceptions_, .kind = Choice::Kind::random, .index = index, .seed = seed});
+    return emit({.exceptions = exceptions_, .kind = Choice::Kind::exhaustive, .index = index});
 }
 
 bool Enumeration::accumulate(Choice::Kind kind)
@@ -209,7 +154,7 @@ bool Enumeration::accumulate(Choice::Kind kind, std::uint64_t count)
     exceptions_.clear();
     for (std::uint32_t item = first; item < first + whole; ++item)
         exceptions_.push_back({item, table_.items()[item].levels - 1});
-    return emit_({.exceptions = exceptions_, .kind = kind, .index = count});
+    return emit({.exceptions = exceptions_, .kind = kind, .index = count});
 }
 
 bool Enumeration::listed(const Choice &choice)
@@ -219,7 +164,7 @@ bool Enumeration::listed(const Choice &choice)
             !ItemTable::has_level(table_.items()[each.item], each.level))
             fail(ErrorKind::usage, "there is no level {} of item {} before event {}", each.level,
                  each.item, seq_);
-    return emit_({.base = choice.base, .exceptions = choice.listed});
+    return emit({.base = choice.base, .exceptions = choice.listed});
 }
 
 // As the uncut choice has it, but for what was stored late or early.
@@ -234,7 +179,7 @@ bool Enumeration::cut(const Choice &choice)
         return true;
     });
     whole.run(uncut);
-    return emit_({.exceptions = levels});
+    return emit({.exceptions = levels});
 }
 
 bool Enumeration::run(const Choice &choice)
@@ -245,7 +190,8 @@ bool Enumeration::run(const Choice &choice)
     case Choice::Kind::listed:
         return listed(choice);
     case Choice::Kind::random:
-        return draw(choice.seed, choice.index);
+        draw(choice.seed, choice.index);
+        return emit_random(choice.seed, choice.index);
     case Choice::Kind::exhaustive:
         return combination(choice.index);
     case Choice::Kind::forward:

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <unordered_set>
 #include <vector>
 
 #include "replayer/states/crash_state.h"
@@ -24,8 +25,11 @@ struct ChosenLevels {
     Choice choice() const;
 };
 
+// For all strategies that ask at the crash point: nothing and everything are emitted once.
 class Enumeration {
 public:
+    static constexpr std::uint64_t kFewStates = 16;
+
     // False ends the enumeration.
     using Emit = std::function<bool(const ChosenLevels &)>;
 
@@ -46,6 +50,7 @@ public:
     bool torn();
     // At most `cap` states; see capped().
     bool exhaustive(std::uint64_t cap);
+    // `count` states, none of them twice; all, where there are no more or kFewStates at most.
     bool random(std::uint64_t count);
     // kind: forward or backward.
     bool accumulate(Choice::Kind kind);
@@ -56,9 +61,17 @@ public:
     bool capped() const { return capped_; }
 
 private:
+    bool emit(const ChosenLevels &levels);
+    std::uint64_t combinations() const;
+    bool every_combination();
+    bool advance(std::uint32_t item, std::uint64_t &level) const;
     bool subset_levels(Base base, std::size_t depth, std::uint64_t size, std::uint32_t from);
     bool takes(std::uint32_t item, std::uint64_t level) const;
-    bool draw(std::uint64_t seed, std::uint64_t index);
+    void draw(std::uint64_t seed, std::uint64_t index);
+    // Of the exceptions from none.
+    bool is_everything() const;
+    bool is_new_draw(std::unordered_set<std::uint64_t> &drawn) const;
+    bool emit_random(std::uint64_t seed, std::uint64_t index);
     bool accumulate(Choice::Kind kind, std::uint64_t count);
     bool listed(const Choice &choice);
     bool cut(const Choice &choice);
@@ -70,6 +83,8 @@ private:
     Emit emit_;
     Tearing tearing_ = Tearing::all;
     bool capped_ = false;
+    bool seen_none_ = false;
+    bool seen_all_ = false;
     std::vector<ItemLevel> exceptions_;
 };
 

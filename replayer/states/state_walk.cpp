@@ -195,13 +195,6 @@ void StateWalk::step(std::uint64_t seq, const Event &event, std::span<const std:
 bool StateWalk::offer(const CrashPoint &point, const ChosenLevels &levels, StateListener &listener)
 {
     const StateView state = {point, items_, levels};
-    // Several strategies begin with these two.
-    if (levels.kind == Choice::Kind::listed && levels.exceptions.empty()) {
-        bool &seen = levels.base == Base::none ? seen_none_ : seen_all_;
-        if (seen)
-            return true;
-        seen = true;
-    }
     if (skipping_) {
         if (point.seq == options_.after->seq && levels.choice() == options_.after->choice)
             skipping_ = false;
@@ -220,7 +213,6 @@ bool StateWalk::visit(const CrashPoint &point, StateListener &listener)
 {
     ++report_.crash_points;
     report_.promise_points += point.promise && !point.boundary;
-    seen_none_ = seen_all_ = false;
     const model::InFlight &in_flight = model_->in_flight();
     const std::uint64_t generated_before = report_.generated;
     const bool past = !skipping_ || point.seq >= options_.after->seq;
@@ -230,18 +222,14 @@ bool StateWalk::visit(const CrashPoint &point, StateListener &listener)
     if (past)
         listener.crash_point(point, items_, in_flight);
     bool going = true;
-    for (const Strategy &strategy : options_.strategies) {
-        if (!past || !going)
-            break;
-        if (!asks_at(point, strategy.info->points))
-            continue;
-        Enumeration enumeration(table_, point.seq, options_.seed, [&](const ChosenLevels &levels) {
-            return offer(point, levels, listener);
-        });
-        enumeration.set_tearing(options_.tearing);
-        going = strategy.info->generate(enumeration, strategy.number);
-        report_.capped += enumeration.capped();
-    }
+    Enumeration enumeration(table_, point.seq, options_.seed, [&](const ChosenLevels &levels) {
+        return offer(point, levels, listener);
+    });
+    enumeration.set_tearing(options_.tearing);
+    for (const Strategy &strategy : options_.strategies)
+        if (past && going && asks_at(point, strategy.info->points))
+            going = strategy.info->generate(enumeration, strategy.number);
+    report_.capped += enumeration.capped();
     report_.stopped = !going;
     if (!point.boundary)
         return going;

@@ -120,8 +120,6 @@ private:
     WalkReport report_;
     trace::Event counted_; // of as_counted()
     bool skipping_;        // until options_.after was seen
-    bool seen_none_ = false;
-    bool seen_all_ = false;
 };
 
 // What StateWalk asks of a trace.

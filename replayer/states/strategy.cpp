@@ -34,7 +34,10 @@ constexpr StrategyInfo kStrategies[] = {
     {"exhaustive", "CAP", kDefaultCap, Points::every, true,
      "every state, up to CAP at a crash point; says so where it meets the cap",
      [](E &e, std::uint64_t number) { return e.exhaustive(number); }},
-    {"random", "N", 0, Points::every, true, "N states at each crash point, drawn under --seed",
+    {"random", "N", 0, Points::every, true,
+     "N states at each crash point, drawn under --seed, none of them twice; all of them where "
+     "there "
+     "are no more than N or 16",
      [](E &e, std::uint64_t number) { return e.random(number); }},
     {"all", "", 0, Points::every, false, "everything written",
      [](E &e, std::uint64_t) { return e.all(); }},
