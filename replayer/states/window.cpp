@@ -115,6 +115,8 @@ Window parse_window(std::string_view text, const trace::TraceReader &reader)
     } else if (word == "op") {
         window =
             between_markers(reader, MarkerKind::op_begin, MarkerKind::op_end, range, "operation");
+        if (window.last_seq != UINT64_MAX)
+            ++window.last_seq; // where the operation has returned and the next has not begun
     } else {
         window = between_markers(reader, MarkerKind::checkpoint, MarkerKind::checkpoint, range,
                                  "checkpoint");

@@ -22,9 +22,10 @@ struct Window {
     }
 };
 
-// `seq:100-200`, `epoch:3-7`, `op:5` or `op:5-9` (operations by their number), `checkpoint:1-2`
-// (from one checkpoint marker to the other). The end may be left out: `seq:100-`. What does not
-// parse, or names a marker that the trace does not have, is an Error(usage).
+// `seq:100-200`, `epoch:3-7`, `op:5` or `op:5-9` (operations by their number, until just after the
+// last has returned), `checkpoint:1-2` (from one checkpoint marker to the other). The end may be
+// left out: `seq:100-`. What does not parse, or names a marker that the trace does not have, is an
+// Error(usage).
 Window parse_window(std::string_view text, const trace::TraceReader &reader);
 // Where the test begins: at the checkpoint `mark`, if the trace has one. Power does not fail
 // before.

@@ -345,9 +345,11 @@ checkpoint 8
         return ids(reader, "all", {.window = parse_window(window, reader)});
     };
     EXPECT_EQ(ids(reader, "all"), (List{"aea-2-a", "aea-7-a", "aea-8-a", "aea-10-a", "aea-12-a"}));
-    EXPECT_EQ(within("op:1"), (List{"aea-2-a", "aea-3-a"}));
-    EXPECT_EQ(within("op:2"), (List{"aea-7-a"}));
-    EXPECT_EQ(within("op:1-2"), (List{"aea-2-a", "aea-7-a"}));
+    EXPECT_EQ(within("op:1"), (List{"aea-2-a", "aea-4-a"}));
+    EXPECT_EQ(within("op:2"), (List{"aea-7-a", "aea-8-a"}));
+    EXPECT_EQ(within("op:1-2"), (List{"aea-2-a", "aea-7-a", "aea-8-a"}));
+    EXPECT_EQ(ids(reader, "returns", {.window = parse_window("op:2", reader)}),
+              (List{"aea-4-a", "aea-8-a"}));
     EXPECT_EQ(within("checkpoint:7-8"), (List{"aea-8-a", "aea-10-a", "aea-11-a"}));
     EXPECT_EQ(within("checkpoint:7-"), (List{"aea-8-a", "aea-10-a", "aea-12-a"}));
     EXPECT_EQ(within("seq:5-6"), (List{"aea-6-a"}));
