@@ -76,8 +76,10 @@ private:
                     {"levels", item.levels},
                     {"lines", lines}};
         if (item.kind == Item::Kind::run) {
-            const states::RunCut cut = table.cut_at(item, level);
-            row["cut"] = {{"lines", cut.lines}, {"units", cut.units}};
+            static constexpr const char *kParts[] = {"before_cut", "behind_cut", "first_pieces"};
+            const states::RunPart part = table.part_at(item, level);
+            row["part"] = kParts[static_cast<unsigned>(part.kind)];
+            row["cut"] = {{"lines", part.lines}, {"units", part.units}};
         }
         return row;
     }
@@ -137,12 +139,22 @@ std::unique_ptr<OneState> find_state(const trace::TraceReader &reader, const std
     return found;
 }
 
+void print_run(const json &run)
+{
+    const std::string part = run["part"];
+    fmt::print("item {} (run): ", run["item"].get<std::uint64_t>());
+    if (part == "first_pieces")
+        fmt::print("the first piece of every unit of {} lines\n", run["lines"].size());
+    else
+        fmt::print("{}{} of {} lines and {} units of the next\n",
+                   part == "behind_cut" ? "all but " : "", run["cut"]["lines"].get<std::uint64_t>(),
+                   run["lines"].size(), run["cut"]["units"].get<std::uint64_t>());
+}
+
 void print_item(const json &item)
 {
     if (item.contains("cut"))
-        fmt::print("item {} (run): {} of {} lines and {} units of the next\n",
-                   item["item"].get<std::uint64_t>(), item["cut"]["lines"].get<std::uint64_t>(),
-                   item["lines"].size(), item["cut"]["units"].get<std::uint64_t>());
+        print_run(item);
     else
         fmt::print("item {} ({}): level {} of {}\n", item["item"].get<std::uint64_t>(),
                    item["kind"].get<std::string>(), item["level"].get<std::uint64_t>(),

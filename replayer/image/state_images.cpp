@@ -125,16 +125,32 @@ Hash128 StateImages::run_change(const Item &item, std::uint32_t number, std::uin
             differences_.push_back(sum);
         }
     }
-    const states::RunCut cut = items_->cut_at(item, level);
-    Hash128 sum = differences_[first_difference_[number] + cut.lines];
-    if (cut.units != 0) {
-        const std::uint32_t torn = item.first_cell + static_cast<std::uint32_t>(cut.lines);
+    const auto torn_line = [&](std::uint64_t place) {
+        const std::uint32_t torn = item.first_cell + static_cast<std::uint32_t>(place);
         const ItemLevel exceptions[] = {{number, level}};
         std::array<std::byte, kLineBytes> content;
         compose(items_->cells()[torn], Base::none, exceptions, content.data());
-        sum += line_hash(items_->line(items_->cells()[torn]).line, content.data()) -
+        return line_hash(items_->line(items_->cells()[torn]).line, content.data()) -
                cell_hashes(torn).guaranteed;
+    };
+    const std::span<const Hash128> first_lines =
+        std::span(differences_).subspan(first_difference_[number], item.cell_count + 1);
+    const states::RunPart part = items_->part_at(item, level);
+    Hash128 sum;
+    switch (part.kind) {
+    case states::RunPart::Kind::before_cut:
+        sum = first_lines[part.lines];
+        break;
+    case states::RunPart::Kind::behind_cut:
+        sum = first_lines.back() - first_lines[part.lines + (part.units != 0)];
+        break;
+    case states::RunPart::Kind::first_pieces:
+        for (std::uint64_t place = 0; place < item.cell_count; ++place)
+            sum += torn_line(place);
+        break;
     }
+    if (part.units != 0)
+        sum += torn_line(part.lines);
     return sum;
 }
 

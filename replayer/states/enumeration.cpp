@@ -12,7 +12,7 @@ namespace fencepost::states {
 
 namespace {
 
-constexpr std::uint64_t kSampledRuns = 16; // of so many runs, the torn states of one
+constexpr std::uint64_t kSampledLevels = 32; // of so many torn levels of runs, one
 
 } // namespace
 
@@ -54,7 +54,7 @@ bool Enumeration::all()
 bool Enumeration::takes(std::uint32_t item, std::uint64_t level) const
 {
     return tearing_ == Tearing::all || !ItemTable::is_torn(table_.items()[item], level) ||
-           Draw(0, seq_, item).below(kSampledRuns) == 0;
+           Draw(0, seq_, item * kRunCuts + level).below(kSampledLevels) == 0;
 }
 
 bool Enumeration::torn()

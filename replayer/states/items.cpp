@@ -67,8 +67,7 @@ void ItemTable::add_line(std::uint32_t cell)
         item.levels = model::LineChoices(*in_flight_, at).count();
         items_.push_back(item);
     } else {
-        UnitCounts counts = {};
-        in_flight_->for_each_piece(at, [&](const Piece &piece) { ++counts[piece.unit()]; });
+        const UnitCounts counts = all_units(at);
         item.kind = Item::Kind::unit;
         for (unsigned unit = 0; unit < model::kUnitsPerLine; ++unit) {
             if (counts[unit] == 0)
@@ -102,29 +101,40 @@ void ItemTable::build(const InFlight &in_flight, Grouping grouping,
         }
         for (std::size_t i = cell; i < cell + length; ++i)
             cells_[i].first_item = static_cast<std::uint32_t>(items_.size());
-        const Piece &first = in_flight.piece(line(cells_[cell]).first);
-        const std::uint64_t levels = sectors.contains(first.stack) ? 2 : std::uint64_t{kRunLevels};
         items_.push_back({.kind = Item::Kind::run,
                           .first_cell = static_cast<std::uint32_t>(cell),
                           .cell_count = static_cast<std::uint32_t>(length),
-                          .levels = levels});
+                          .levels = run_levels(static_cast<std::uint32_t>(cell), sectors)});
         ++runs_;
         lines_in_runs_ += length;
         cell += length;
     }
 }
 
+// The lines of a run are alike.
+std::uint64_t ItemTable::run_levels(std::uint32_t first_cell,
+                                    const trace::BlockWrites &sectors) const
+{
+    const InFlightLine &first = line(cells_[first_cell]);
+    if (sectors.contains(in_flight_->piece(first.first).stack))
+        return 2;
+    return kRunFirstPieces + (first_pieces(first) == all_units(first) ? 1 : 2);
+}
+
 bool ItemTable::has_level(const Item &item, std::uint64_t level)
 {
     if (level < item.levels)
         return true;
-    return item.levels == kRunLevels && item.kind == Item::Kind::run &&
-           (level - kRunLevels) / 256 < item.cell_count;
+    return item.levels > 2 && item.kind == Item::Kind::run && level >= kRunCuts &&
+           (level - kRunCuts) / 512 < item.cell_count;
 }
 
-RunCut ItemTable::cut_at(const Item &item, std::uint64_t level) const
+RunPart ItemTable::part_at(const Item &item, std::uint64_t level) const
 {
-    const std::uint32_t lines = item.cell_count;
+    using Kind = RunPart::Kind;
+    const std::uint64_t lines = item.cell_count;
+    const auto last_cell = static_cast<std::uint32_t>(item.first_cell + lines - 1);
+    const bool unordered = is_unordered(line(cells_[item.first_cell]));
     if (level == item.levels - 1)
         return {.lines = lines};
     switch (level) {
@@ -132,19 +142,33 @@ RunCut ItemTable::cut_at(const Item &item, std::uint64_t level) const
         return {};
     case kRunFirstUnit:
         return {.units = 1};
-    case kRunMiddle:
+    case kRunFirstHalf:
         return {.lines = lines / 2};
     case kRunAllButLastUnit:
-        return {.lines = lines - 1u, .units = units_of(item.first_cell + lines - 1) - 1};
+        return {.lines = lines - 1, .units = units_of(last_cell) - 1};
+    case kRunAllButFirstUnit:
+        return unordered ? RunPart{Kind::behind_cut, 0, 1} : RunPart{Kind::behind_cut, 1};
+    case kRunSecondHalf:
+        return {Kind::behind_cut, lines / 2};
+    case kRunLastUnit:
+        return {Kind::behind_cut, lines - 1, unordered ? units_of(last_cell) - 1 : 0};
+    case kRunFirstPieces:
+        return {Kind::first_pieces};
     default:
-        return {.lines = (level - kRunLevels) / 256, .units = (level - kRunLevels) % 256};
+        return {(level - kRunCuts) % 2 ? Kind::behind_cut : Kind::before_cut,
+                (level - kRunCuts) / 512, (level - kRunCuts) / 2 % 256};
     }
 }
 
-std::uint64_t ItemTable::level_of_cut(RunCut cut)
+std::uint64_t ItemTable::level_of_cut(const RunPart &part)
 {
-    CHECK(cut.units < 256, "a level has eight bits for the units of a line");
-    return kRunLevels + cut.lines * 256 + cut.units;
+    CHECK(part.units < 256, "a level has eight bits for the units of a line");
+    return kRunCuts + part.lines * 512 + part.units * 2 + (part.kind == RunPart::Kind::behind_cut);
+}
+
+bool ItemTable::is_unordered(const InFlightLine &at) const
+{
+    return in_flight_->order() == model::Order::units && at.cached == 0;
 }
 
 std::uint64_t ItemTable::units_of(std::uint32_t cell) const
@@ -156,22 +180,27 @@ std::uint64_t ItemTable::units_of(std::uint32_t cell) const
         stores += !piece.joined;
         units |= 1u << piece.unit();
     });
-    return in_flight_->order() == model::Order::units && at.cached == 0
-               ? static_cast<std::uint64_t>(std::popcount(units))
-               : stores;
+    return is_unordered(at) ? static_cast<std::uint64_t>(std::popcount(units)) : stores;
+}
+
+UnitCounts ItemTable::all_units(const InFlightLine &at) const
+{
+    UnitCounts counts = {};
+    in_flight_->for_each_piece(at, [&](const Piece &piece) { ++counts[piece.unit()]; });
+    return counts;
 }
 
 UnitCounts ItemTable::first_units(const InFlightLine &at, std::uint64_t units) const
 {
-    UnitCounts counts = {};
-    if (in_flight_->order() == model::Order::units && at.cached == 0) {
-        in_flight_->for_each_piece(at, [&](const Piece &piece) { ++counts[piece.unit()]; });
+    if (is_unordered(at)) {
+        UnitCounts counts = all_units(at);
         for (std::uint32_t &count : counts) {
             count = units == 0 ? 0 : count;
             units -= count != 0;
         }
         return counts;
     }
+    UnitCounts counts = {};
     for (std::uint32_t i = at.first; i != model::kNone && units != 0;
          i = in_flight_->piece(i).next) {
         const Piece &piece = in_flight_->piece(i);
@@ -179,6 +208,49 @@ UnitCounts ItemTable::first_units(const InFlightLine &at, std::uint64_t units) c
         units -= !piece.joined;
     }
     return counts;
+}
+
+// Without the first store of a cached line there is nothing of it.
+UnitCounts ItemTable::without_first_units(const InFlightLine &at, std::uint64_t units) const
+{
+    if (!is_unordered(at))
+        return {};
+    UnitCounts counts = all_units(at);
+    const UnitCounts missing = first_units(at, units);
+    for (unsigned unit = 0; unit < model::kUnitsPerLine; ++unit)
+        counts[unit] -= missing[unit];
+    return counts;
+}
+
+// Of a cached line, the stores before one that writes to a unit again.
+UnitCounts ItemTable::first_pieces(const InFlightLine &at) const
+{
+    UnitCounts counts = {};
+    if (is_unordered(at)) {
+        in_flight_->for_each_piece(at, [&](const Piece &piece) { counts[piece.unit()] = 1; });
+        return counts;
+    }
+    std::uint64_t stores = 0;
+    bool again = false;
+    in_flight_->for_each_piece(at, [&](const Piece &piece) {
+        again = again || counts[piece.unit()] != 0;
+        counts[piece.unit()] = 1;
+        stores += !again && !piece.joined;
+    });
+    return first_units(at, stores);
+}
+
+UnitCounts ItemTable::counts_in_run(const Cell &cell, const Item &item, std::uint64_t level) const
+{
+    const InFlightLine &at = line(cell);
+    const RunPart part = part_at(item, level);
+    if (part.kind == RunPart::Kind::first_pieces)
+        return first_pieces(at);
+    const bool behind = part.kind == RunPart::Kind::behind_cut;
+    const auto place = static_cast<std::uint64_t>(&cell - &cells_[item.first_cell]);
+    if (place == part.lines && part.units != 0)
+        return behind ? without_first_units(at, part.units) : first_units(at, part.units);
+    return (place < part.lines) != behind ? all_units(at) : UnitCounts{};
 }
 
 double ItemTable::log2_states() const
@@ -205,15 +277,8 @@ UnitCounts ItemTable::unit_counts(const Cell &cell, std::span<const std::uint64_
         return counts;
     case Item::Kind::mixed:
         return model::LineChoices(*in_flight_, at).at(levels[0]);
-    case Item::Kind::run: {
-        const RunCut cut = cut_at(item, levels[0]);
-        const auto place = static_cast<std::uint64_t>(&cell - &cells_[item.first_cell]);
-        if (place == cut.lines)
-            return first_units(at, cut.units);
-        if (place < cut.lines)
-            in_flight_->for_each_piece(at, [&](const Piece &piece) { ++counts[piece.unit()]; });
-        return counts;
-    }
+    case Item::Kind::run:
+        return counts_in_run(cell, item, levels[0]);
     }
     check_failed(__FILE__, __LINE__, "kind", "an item of no kind");
 }

@@ -48,21 +48,26 @@ struct Item {
     std::uint64_t levels = 2;
 };
 
-// What of a run is there; of one that the block driver wrote, level 1 is all of it. It is cut
-// between two units (two stores of a cached line): what was first in PM, going by addresses, is
-// there, the rest is missing.
+// What of a run is there. The last level is all of it: that is the one after these, or 1 where the
+// block driver wrote it. Going by addresses; stores of a cached line persist in order, so "unit"
+// then means a store for what is before a cut, and a line for what is behind one.
 enum RunLevel : std::uint64_t {
     kRunNone,
     kRunFirstUnit,
-    kRunMiddle,
+    kRunFirstHalf,
     kRunAllButLastUnit,
-    kRunAll,
-    kRunLevels,
-    // kRunLevels + 256 * N + M: N lines, and M units of the next one.
+    kRunAllButFirstUnit,
+    kRunSecondHalf,
+    kRunLastUnit,
+    kRunFirstPieces, // of every unit; only where units were written more than once
+    // kRunCuts + 512 * N + 2 * M: N lines, and M units of the next one; 1 more: all but these.
+    kRunCuts = 16,
 };
 
-struct RunCut {
-    std::uint64_t lines = 0;
+struct RunPart {
+    enum class Kind : std::uint8_t { before_cut, behind_cut, first_pieces };
+    Kind kind = Kind::before_cut;
+    std::uint64_t lines = 0; // before the cut
     std::uint64_t units = 0; // of the line after them
 };
 
@@ -107,8 +112,8 @@ public:
     // Also of cuts that no strategy but `random` makes.
     static bool has_level(const Item &item, std::uint64_t level);
     // Of a run; in each of its lines there is a place to cut.
-    RunCut cut_at(const Item &item, std::uint64_t level) const;
-    static std::uint64_t level_of_cut(RunCut cut);
+    RunPart part_at(const Item &item, std::uint64_t level) const;
+    static std::uint64_t level_of_cut(const RunPart &part);
     // Units (stores of a cached line) of a line in a run.
     std::uint64_t units_of(std::uint32_t cell) const;
 
@@ -117,7 +122,15 @@ public:
 
 private:
     std::size_t run_length(std::size_t cell) const;
+    std::uint64_t run_levels(std::uint32_t first_cell, const trace::BlockWrites &sectors) const;
+    // Units of the line persist in any order.
+    bool is_unordered(const model::InFlightLine &line) const;
+    model::UnitCounts all_units(const model::InFlightLine &line) const;
     model::UnitCounts first_units(const model::InFlightLine &line, std::uint64_t units) const;
+    model::UnitCounts without_first_units(const model::InFlightLine &line,
+                                          std::uint64_t units) const;
+    model::UnitCounts first_pieces(const model::InFlightLine &line) const;
+    model::UnitCounts counts_in_run(const Cell &cell, const Item &item, std::uint64_t level) const;
     void add_line(std::uint32_t cell);
 
     const model::InFlight *in_flight_ = nullptr;

@@ -20,11 +20,13 @@ std::uint64_t random_level(Draw &draw, const ItemTable &table, const Item &item)
         return draw.below(item.levels);
     if (item.levels == 2 || draw.below(kTornRuns) != 0)
         return draw.below(2) == 0 ? 0 : item.levels - 1;
-    RunCut cut = {.lines = draw.below(item.cell_count)};
+    RunPart part = {.lines = draw.below(item.cell_count)};
     const std::uint64_t units =
-        table.units_of(item.first_cell + static_cast<std::uint32_t>(cut.lines));
-    cut.units = draw.below(std::min<std::uint64_t>(units, 255));
-    return ItemTable::level_of_cut(cut);
+        table.units_of(item.first_cell + static_cast<std::uint32_t>(part.lines));
+    part.units = draw.below(std::min<std::uint64_t>(units, 255));
+    if (draw.below(2) != 0)
+        part.kind = RunPart::Kind::behind_cut;
+    return ItemTable::level_of_cut(part);
 }
 
 } // namespace

@@ -15,6 +15,7 @@
 #include "replayer/image/image_stream.h"
 #include "replayer/image/patched_image.h"
 #include "replayer/image/state_images.h"
+#include "tests/golden/trace_text.h"
 #include "tests/model/reference_model.h"
 #include "tests/states/image_listener.h"
 #include "tests/states/pm_work.h"
@@ -118,6 +119,35 @@ TEST_F(CrashImages, SmallTracesHaveTheImagesOfTheirDefinition)
         }
     }
     EXPECT_GT(compared, 2000u);
+}
+
+// Runs that were written twice, cached and not, at every level.
+TEST_F(CrashImages, TornRunsHaveTheIdentityOfTheirBytes)
+{
+    std::string text;
+    for (const std::string kind : {"nt_store", "store"})
+        for (unsigned pass = 1; pass <= 2; ++pass)
+            for (unsigned place = 0; place < 48; ++place)
+                text +=
+                    kind + " pmem0+" +
+                    std::to_string((kind == "store" ? 8192 : 0) + place / 3 * 64 + place % 3 * 8) +
+                    " 8 = " + std::to_string(100 * pass + place) + " @pass" + std::to_string(pass) +
+                    "+" + std::to_string(place % 3) + "\n";
+    golden::write_trace(text, path());
+    const trace::TraceReader reader(path());
+    const InitialImage initial(reader);
+    std::set<std::uint64_t> levels;
+    Listener listener(initial, [&](const StateView &state, StateImages &images) {
+        EXPECT_EQ(images.hash(state), hash_of(reader.regions()[0].base, bytes_of(state, images)));
+        for (const states::ItemLevel &each : state.levels.exceptions)
+            levels.insert(each.level);
+        return true;
+    });
+    states::StateWalk walk(reader,
+                           {.strategies = states::parse_strategies("torn,subsets:2,random:50")});
+    walk.run(listener);
+    EXPECT_TRUE(levels.contains(states::kRunFirstPieces));
+    EXPECT_GT(levels.size(), 9u + 10);
 }
 
 class PmImages : public CrashImages, public testing::WithParamInterface<const char *> {
