@@ -26,6 +26,11 @@ constexpr StrategyInfo kStrategies[] = {
     {"returns", "", 0, Points::returns, false,
      "everything written, each time an operation or system call has returned",
      [](E &e, std::uint64_t) { return e.all(); }},
+    {"durable", "", 0, Points::returns, false,
+     "what is guaranteed alone, each time an operation or system call has returned: durability, "
+     "for "
+     "one state an operation",
+     [](E &e, std::uint64_t) { return e.none(); }},
     {"subsets", "K", 0, Points::every, true,
      "up to K items persisted and no other, and up to K items lost and no other",
      [](E &e, std::uint64_t number) { return e.subsets(number); }},

@@ -102,6 +102,7 @@ store pmem0+0x80 8 = 3 @c
 op_end 2
 )");
     EXPECT_EQ(ids(reader, "returns"), (List{"aea-3-a", "aea-6-a", "aea-9-a"}));
+    EXPECT_EQ(ids(reader, "durable"), (List{"aea-3-n", "aea-6-n", "aea-9-n"}));
     EXPECT_EQ(ids(reader, "returns,none-all"),
               (List{"aea-2-n", "aea-2-a", "aea-3-a", "aea-5-n", "aea-5-a", "aea-6-a", "aea-6-n",
                     "aea-8-n", "aea-8-a", "aea-9-a", "aea-9-n"}));
