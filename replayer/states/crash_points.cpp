@@ -38,13 +38,14 @@ bool ends_operation(const Event &event)
 std::optional<CrashPoint> CrashPoints::before(std::uint64_t seq, const Event &event)
 {
     const bool inside = window_.contains(seq, epoch_);
-    CrashPoint point = {.seq = seq, .epoch = epoch_};
+    CrashPoint point = {.seq = seq, .epoch = epoch_, .since = since_};
     point.boundary = model_.raises_guarantee(event);
     point.promise = model_.in_flight().piece_count() != 0 && changes_promise(seq, event, promise_);
     point.failure_point = wanted_.failure_points && failure_points_.see(event, inside);
     point.returned = returned_;
     returned_ = wanted_.returns && ends_operation(event);
     epoch_ += point.boundary;
+    since_ = point.boundary ? seq : since_;
     if (!inside || !(point.has_states() || point.failure_point || point.returned))
         return std::nullopt;
     return point;
@@ -54,7 +55,8 @@ std::optional<CrashPoint> CrashPoints::at_end(std::uint64_t seq) const
 {
     if (!window_.contains(seq, epoch_))
         return std::nullopt;
-    return CrashPoint{.seq = seq, .epoch = epoch_, .boundary = true, .returned = returned_};
+    return CrashPoint{
+        .seq = seq, .epoch = epoch_, .since = since_, .boundary = true, .returned = returned_};
 }
 
 } // namespace fencepost::states

@@ -17,6 +17,7 @@ namespace fencepost::states {
 struct CrashPoint {
     std::uint64_t seq = 0;
     std::uint64_t epoch = 0;    // how many epochs ended before
+    std::uint64_t since = 0;    // its first event
     bool boundary = false;      // the event ends an epoch, or the trace or window ends here
     bool promise = false;       // the event changes what is promised while stores are in flight
     bool failure_point = false; // see FailurePoints; only when `prefix` asks
@@ -69,6 +70,7 @@ private:
     const Wanted wanted_;
     FailurePoints failure_points_;
     std::uint64_t epoch_ = 0;
+    std::uint64_t since_ = 0;
     bool returned_ = false;
 };
 

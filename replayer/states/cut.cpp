@@ -68,33 +68,15 @@ private:
             old_levels_.push_back(level_of(state_, cell.first_item + i));
         UnitCounts left = table_.unit_counts(cell, old_levels_);
         UnitCounts counts = {};
-        std::uint64_t stores = 0; // of a chain
         table_.in_flight().for_each_piece(table_.line(cell), [&](const Piece &piece) {
             const bool was_present = left[piece.unit()] != 0;
             left[piece.unit()] -= was_present;
-            if (present(was_present, piece.seq)) {
-                ++counts[piece.unit()];
-                stores += !piece.joined;
-            }
+            counts[piece.unit()] += present(was_present, piece.seq);
         });
-        for (std::uint32_t number = cell.first_item; number < cell.first_item + cell.item_count;
-             ++number) {
-            const Item &item = table_.items()[number];
-            switch (item.kind) {
-            case Item::Kind::chain:
-                add(number, stores);
-                break;
-            case Item::Kind::unit:
-                add(number, counts[item.unit]);
-                break;
-            case Item::Kind::mixed:
-                add(number,
-                    model::LineChoices(table_.in_flight(), table_.line(cell)).number_of(counts));
-                break;
-            case Item::Kind::run:
-                break; // add_run()
-            }
-        }
+        new_levels_.clear();
+        table_.add_levels(cell, counts, new_levels_);
+        for (const ItemLevel &each : new_levels_)
+            add(each.item, each.level);
     }
 
     const StateView &state_;
@@ -102,6 +84,7 @@ private:
     const Choice::Cut cut_;
     const std::uint64_t cut_seq_;
     std::vector<std::uint64_t> old_levels_;
+    std::vector<ItemLevel> new_levels_;
     std::vector<ItemLevel> levels_;
 };
 

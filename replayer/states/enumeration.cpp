@@ -50,24 +50,55 @@ bool Enumeration::all()
     return emit({.base = Base::all});
 }
 
-// Which of a sampled run's torn states are generated depends on nothing but the crash point.
+// Which of the torn states are generated where they are sampled depends on nothing but the crash
+// point.
+bool Enumeration::takes_torn(std::uint32_t item, std::uint64_t level) const
+{
+    return tearing_ == Tearing::all ||
+           Draw(0, seq_, item * kRunCuts + level).below(kSampledLevels) == 0;
+}
+
 bool Enumeration::takes(std::uint32_t item, std::uint64_t level) const
 {
-    return tearing_ == Tearing::all || !ItemTable::is_torn(table_.items()[item], level) ||
-           Draw(0, seq_, item * kRunCuts + level).below(kSampledLevels) == 0;
+    return !ItemTable::is_torn(table_.items()[item], level) || takes_torn(item, level);
+}
+
+// Levels of the items that a torn state is about.
+std::vector<std::vector<ItemLevel>> Enumeration::tears() const
+{
+    std::vector<std::vector<ItemLevel>> found;
+    for (std::uint32_t item = 0; item < table_.items().size(); ++item)
+        for (std::uint64_t level = 0; level < table_.items()[item].levels; ++level)
+            if (ItemTable::is_torn(table_.items()[item], level) && takes_torn(item, level))
+                found.push_back({{item, level}});
+    for (const Item &copy : table_.copies(since_)) {
+        const std::size_t first = found.size();
+        const auto none = table_.levels_of(copy, kRunNone);
+        const auto all = table_.levels_of(copy, copy.levels - 1);
+        for (std::uint64_t level = 1; level < copy.levels - 1; ++level) {
+            // A small one has less levels than a run.
+            auto torn = table_.levels_of(copy, level);
+            if (torn != none && torn != all && takes_torn(torn[0].item, level) &&
+                std::find(found.begin() + static_cast<std::ptrdiff_t>(first), found.end(), torn) ==
+                    found.end())
+                found.push_back(std::move(torn));
+        }
+    }
+    return found;
 }
 
 bool Enumeration::torn()
 {
+    const auto found = tears();
     for (const Base base : {Base::none, Base::all})
-        for (std::uint32_t item = 0; item < table_.items().size(); ++item)
-            for (std::uint64_t level = 0; level < table_.items()[item].levels; ++level) {
-                if (!ItemTable::is_torn(table_.items()[item], level) || !takes(item, level))
-                    continue;
-                exceptions_.assign(1, {item, level});
-                if (!emit({.base = base, .exceptions = exceptions_}))
-                    return false;
-            }
+        for (const std::vector<ItemLevel> &torn : found) {
+            exceptions_.clear();
+            for (const ItemLevel &each : torn)
+                if (each.level != (base == Base::none ? 0 : table_.items()[each.item].levels - 1))
+                    exceptions_.push_back(each);
+            if (!emit({.base = base, .exceptions = exceptions_}))
+                return false;
+        }
     return true;
 }
 

@@ -39,14 +39,19 @@ public:
     {
     }
 
-    void set_tearing(Tearing tearing) { tearing_ = tearing; }
+    // `since`: copies that were written before are not torn.
+    void set_tearing(Tearing tearing, std::uint64_t since)
+    {
+        tearing_ = tearing;
+        since_ = since;
+    }
 
     // What strategies generate; false when emit said so.
     bool none();
     bool all();
     // Up to `most` items away from none, and from all.
     bool subsets(std::uint64_t most);
-    // Each run torn, alone in PM and with everything else.
+    // Each run and copy torn, alone in PM and with everything else.
     bool torn();
     // At most `cap` states; see capped().
     bool exhaustive(std::uint64_t cap);
@@ -67,6 +72,8 @@ private:
     bool advance(std::uint32_t item, std::uint64_t &level) const;
     bool subset_levels(Base base, std::size_t depth, std::uint64_t size, std::uint32_t from);
     bool takes(std::uint32_t item, std::uint64_t level) const;
+    bool takes_torn(std::uint32_t item, std::uint64_t level) const;
+    std::vector<std::vector<ItemLevel>> tears() const;
     void draw(std::uint64_t seed, std::uint64_t index);
     // Of the exceptions from none.
     bool is_everything() const;
@@ -82,6 +89,7 @@ private:
     std::uint64_t seed_;
     Emit emit_;
     Tearing tearing_ = Tearing::all;
+    std::uint64_t since_ = 0;
     bool capped_ = false;
     bool seen_none_ = false;
     bool seen_all_ = false;

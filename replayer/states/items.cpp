@@ -84,6 +84,7 @@ void ItemTable::build(const InFlight &in_flight, Grouping grouping,
                       const trace::BlockWrites &sectors)
 {
     in_flight_ = &in_flight;
+    sectors_ = &sectors;
     items_.clear();
     cells_.clear();
     runs_ = lines_in_runs_ = 0;
@@ -104,7 +105,7 @@ void ItemTable::build(const InFlight &in_flight, Grouping grouping,
         items_.push_back({.kind = Item::Kind::run,
                           .first_cell = static_cast<std::uint32_t>(cell),
                           .cell_count = static_cast<std::uint32_t>(length),
-                          .levels = run_levels(static_cast<std::uint32_t>(cell), sectors)});
+                          .levels = run_levels(static_cast<std::uint32_t>(cell))});
         ++runs_;
         lines_in_runs_ += length;
         cell += length;
@@ -112,11 +113,10 @@ void ItemTable::build(const InFlight &in_flight, Grouping grouping,
 }
 
 // The lines of a run are alike.
-std::uint64_t ItemTable::run_levels(std::uint32_t first_cell,
-                                    const trace::BlockWrites &sectors) const
+std::uint64_t ItemTable::run_levels(std::uint32_t first_cell) const
 {
     const InFlightLine &first = line(cells_[first_cell]);
-    if (sectors.contains(in_flight_->piece(first.first).stack))
+    if (sectors_->contains(in_flight_->piece(first.first).stack))
         return 2;
     return kRunFirstPieces + (first_pieces(first) == all_units(first) ? 1 : 2);
 }
@@ -143,13 +143,13 @@ RunPart ItemTable::part_at(const Item &item, std::uint64_t level) const
     case kRunFirstUnit:
         return {.units = 1};
     case kRunFirstHalf:
-        return {.lines = lines / 2};
+        return {.lines = lines / 2, .units = lines == 1 ? units_of(last_cell) / 2 : 0};
     case kRunAllButLastUnit:
         return {.lines = lines - 1, .units = units_of(last_cell) - 1};
     case kRunAllButFirstUnit:
         return unordered ? RunPart{Kind::behind_cut, 0, 1} : RunPart{Kind::behind_cut, 1};
     case kRunSecondHalf:
-        return {Kind::behind_cut, lines / 2};
+        return {Kind::behind_cut, lines / 2, lines == 1 ? units_of(last_cell) / 2 : 0};
     case kRunLastUnit:
         return {Kind::behind_cut, lines - 1, unordered ? units_of(last_cell) - 1 : 0};
     case kRunFirstPieces:

@@ -89,10 +89,10 @@ struct ItemLevel {
 // items mean the same whenever the same trace is read with the same model and grouping.
 class ItemTable {
 public:
-    // `in_flight` is borrowed: the table is good until the next event is applied. Runs of `sectors`
-    // do not tear.
+    // Both are borrowed: the table is good until the next event is applied. Runs of `sectors` do
+    // not tear.
     void build(const model::InFlight &in_flight, Grouping grouping,
-               const trace::BlockWrites &sectors = {});
+               const trace::BlockWrites &sectors = kNoSectors);
 
     std::span<const Item> items() const { return items_; }
     std::span<const Cell> cells() const { return cells_; }
@@ -117,12 +117,23 @@ public:
     // Units (stores of a cached line) of a line in a run.
     std::uint64_t units_of(std::uint32_t cell) const;
 
+    // What was written by one store of several units, or by a loop, and is no run: its lines as a
+    // run of its own, which is not in items(). Neither sectors, nor lines with both kinds of
+    // stores, nor what was last written before event `since`.
+    std::vector<Item> copies(std::uint64_t since) const;
+    // The levels of the items of such lines that make `level` of the copy.
+    std::vector<ItemLevel> levels_of(const Item &copy, std::uint64_t level) const;
+    // The levels of the cell's items that put so many pieces of each unit in PM. Not of a run.
+    void add_levels(const Cell &cell, const model::UnitCounts &counts,
+                    std::vector<ItemLevel> &levels) const;
+
     // How many pieces of each unit are in PM. `levels`: the levels of the cell's items, in order.
     model::UnitCounts unit_counts(const Cell &cell, std::span<const std::uint64_t> levels) const;
 
 private:
     std::size_t run_length(std::size_t cell) const;
-    std::uint64_t run_levels(std::uint32_t first_cell, const trace::BlockWrites &sectors) const;
+    std::uint64_t run_levels(std::uint32_t first_cell) const;
+    bool is_copied(const model::InFlightLine &line) const;
     // Units of the line persist in any order.
     bool is_unordered(const model::InFlightLine &line) const;
     model::UnitCounts all_units(const model::InFlightLine &line) const;
@@ -133,7 +144,10 @@ private:
     model::UnitCounts counts_in_run(const Cell &cell, const Item &item, std::uint64_t level) const;
     void add_line(std::uint32_t cell);
 
+    inline static const trace::BlockWrites kNoSectors;
+
     const model::InFlight *in_flight_ = nullptr;
+    const trace::BlockWrites *sectors_ = nullptr;
     std::vector<Item> items_;
     std::vector<Cell> cells_;
     std::size_t runs_ = 0;

@@ -225,7 +225,7 @@ bool StateWalk::visit(const CrashPoint &point, StateListener &listener)
     Enumeration enumeration(table_, point.seq, options_.seed, [&](const ChosenLevels &levels) {
         return offer(point, levels, listener);
     });
-    enumeration.set_tearing(options_.tearing);
+    enumeration.set_tearing(options_.tearing, point.since);
     for (const Strategy &strategy : options_.strategies)
         if (past && going && asks_at(point, strategy.info->points))
             going = strategy.info->generate(enumeration, strategy.number);

@@ -191,7 +191,7 @@ private:
     // As ImageWalk does it.
     void walk(PairTotals &totals)
     {
-        static const auto everything = states::parse_strategies("exhaustive:1000000");
+        static const auto everything = states::parse_strategies("exhaustive:1000000,torn");
         static const auto of_runs = states::parse_strategies("exhaustive:64,torn,random:4");
         const std::span<const std::byte> wide = SmallTraces::wide_values();
         PersistenceModel model(kind_, rule_);

@@ -484,6 +484,45 @@ TEST_F(States, RunsAreCutAtLegalPlaces)
         }
 }
 
+// What is too short for a run tears as well: a wide store, also over a line's end, and a loop.
+TEST_F(States, CopiesTear)
+{
+    const auto torn = [&](std::string_view text) { return ids(made(text), "torn"); };
+    EXPECT_EQ(torn("store pmem0+0x40 16 = hex:0102030405060708090a0b0c0d0e0f10 @wide\n"),
+              (List{"aea-1-n+0.1", "aea-1-a+0.1"}));
+    EXPECT_EQ(torn("store pmem0+0x78 16 = hex:0102030405060708090a0b0c0d0e0f10 @wide\n"),
+              (List{"aea-1-n+0.1", "aea-1-n+1.1", "aea-1-a+1.0", "aea-1-a+0.0"}));
+    EXPECT_EQ(torn("nt_store pmem0+0x40 16 = hex:0102030405060708090a0b0c0d0e0f10 @wide\n"),
+              (List{"aea-1-n+0.1", "aea-1-n+1.1", "aea-1-a+1.0", "aea-1-a+0.0"}));
+    std::string loop;
+    for (unsigned unit = 0; unit < 16; ++unit)
+        loop += "store pmem0+" + std::to_string(64 + unit * 8) + " 8 = 1 @loop\n";
+    EXPECT_EQ(torn(loop),
+              (List{"aea-16-n+0.1", "aea-16-n+0.8", "aea-16-n+0.8+1.7", "aea-16-n+1.8",
+                    "aea-16-a+0.1+1.0", "aea-16-a+1.0", "aea-16-a+1.7", "aea-16-a+0.0"}));
+    // It is in flight for longer than its epoch.
+    EXPECT_EQ(torn(R"(
+store pmem0+0x40 16 = hex:0102030405060708090a0b0c0d0e0f10 @wide
+store pmem0+0x80 8 = 1 @a
+flush clflush pmem0+0x80
+store pmem0+0x80 8 = 1 @a
+)"),
+              (List{"aea-2-n+0.1", "aea-2-a+0.1"}));
+    // Fields of a structure, and a field that is written twice.
+    EXPECT_EQ(torn(R"(
+store pmem0+0x40 8 = 1 @a
+store pmem0+0x48 8 = 2 @b
+store pmem0+0x48 8 = 3 @b
+store pmem0+0x100 8 = 4 @c
+)"),
+              List{});
+    EXPECT_EQ(
+        torn("store pmem0+0x40 16 = hex:0102030405060708090a0b0c0d0e0f10 @memcpy_flushcache+8 "
+             "^pmem_submit_bio<submit_bio\n"),
+        List{})
+        << "a sector";
+}
+
 // A copy over what was just cleared.
 TEST_F(States, RunsLackTheirSecondPass)
 {
