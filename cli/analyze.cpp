@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // `fencepost analyze`: detection rules over a trace.
-#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <sstream>
@@ -10,12 +9,12 @@
 
 #include "analyzer/findings/baseline.h"
 #include "analyzer/report/formats.h"
-#include "analyzer/rules/engine.h"
-#include "analyzer/rules/suppressions.h"
+#include "analyzer/rules/analysis.h"
+#include "analyzer/rules/rule.h"
 #include "base/error.h"
-#include "base/files.h"
-#include "base/json.h"
+#include "base/output_file.h"
 #include "cli/analyze_verb.h"
+#include "cli/named_value.h"
 #include "cli/verb.h"
 #include "replayer/run/inputs.h"
 #include "replayer/run/run_directory.h"
@@ -43,14 +42,6 @@ struct AnalyzeOptions {
     bool show_known_code = false;
 };
 
-std::string rule_names()
-{
-    std::string names;
-    for (const rules::RuleInfo *rule : rules::all_rules())
-        names += (names.empty() ? "" : ", ") + std::string(rule->name);
-    return names;
-}
-
 rules::Settings settings_of(const AnalyzeOptions &options)
 {
     rules::Settings settings;
@@ -58,24 +49,14 @@ rules::Settings settings_of(const AnalyzeOptions &options)
     if (!model || *model == model::ModelKind::line)
         fail(ErrorKind::usage, "the rules have no model '{}'; there are adr and eadr",
              options.model);
-    const auto fences = model::fence_rule_named(options.fences);
-    if (!fences)
-        fail(ErrorKind::usage, "there is no fence rule '{}'; there are explicit and architectural",
-             options.fences);
-    const auto persistency = rules::persistency_named(options.persistency);
-    if (!persistency)
-        fail(ErrorKind::usage, "there is no persistency '{}'; there are strict, epoch and strand",
-             options.persistency);
     settings.model = *model;
-    settings.fences = *fences;
-    settings.persistency = *persistency;
+    settings.fences = named_value(model::fence_rule_named(options.fences), "fence rule",
+                                  options.fences, "explicit and architectural");
+    settings.persistency = named_value(rules::persistency_named(options.persistency), "persistency",
+                                       options.persistency, "strict, epoch and strand");
     settings.durable_operations = options.durable_operations;
-    for (const std::string &name : options.rules) {
-        if (std::none_of(rules::all_rules().begin(), rules::all_rules().end(),
-                         [&](const rules::RuleInfo *rule) { return rule->name == name; }))
-            fail(ErrorKind::usage, "there is no rule '{}'; there are {}", name, rule_names());
-        settings.rules.push_back(name);
-    }
+    rules::check_rule_names(options.rules);
+    settings.rules = options.rules;
     return settings;
 }
 
@@ -119,73 +100,24 @@ void list_rules(const Context &context)
         print_json(list);
 }
 
-// Transactions, order rules and suppressions: those of the run's spec, and more by options.
-struct RuleFiles {
-    std::vector<rules::TransactionTable> transactions = rules::built_in_transaction_tables();
-    std::vector<rules::TextLine> order = {};
-    std::vector<rules::Suppression> suppressions = {};
-
-    void add_transactions(const std::vector<rules::TextLine> &lines)
-    {
-        for (rules::TransactionTable &table : parse_transaction_tables(lines))
-            transactions.push_back(std::move(table));
-    }
-    void add_order(const std::vector<rules::TextLine> &lines)
-    {
-        order.insert(order.end(), lines.begin(), lines.end());
-    }
-    void add_suppressions(const std::vector<rules::TextLine> &lines)
-    {
-        for (rules::Suppression &one : parse_suppressions(lines))
-            suppressions.push_back(std::move(one));
-    }
-};
-
-// A spec's files stay below its directory, and what they name below theirs.
-std::vector<rules::TextLine> order_lines_of(const run::SourceText &source)
+rules::RuleFiles rule_files_of(const run::AnalyzeSpec &spec)
 {
-    std::vector<rules::TextLine> lines =
-        rules::split_lines(source.text, source.name, source.directory);
-    for (const rules::FieldSource &type : rules::parse_order_file(lines).types) {
-        std::error_code error;
-        const auto file = std::filesystem::weakly_canonical(type.file, error);
-        const auto below = file.lexically_relative(source.directory);
-        if (error || below.empty() || *below.begin() == "..")
-            type.line.refuse("{} is not below {}", type.file, source.directory.string());
-    }
-    return lines;
+    return rules::rule_files(spec.transactions, spec.order, spec.suppressions);
 }
 
-RuleFiles rule_files_of(const run::AnalyzeSpec &spec)
+// The spec's files of the run that the trace is in, and those of the options.
+rules::AnalysisRequest request_of(const std::filesystem::path &trace, const AnalyzeOptions &options)
 {
-    RuleFiles files;
-    for (const run::SourceText &each : spec.transactions)
-        files.add_transactions(rules::split_lines(each.text, each.name));
-    for (const run::SourceText &each : spec.order)
-        files.add_order(order_lines_of(each));
-    for (const run::SourceText &each : spec.suppressions)
-        files.add_suppressions(rules::split_lines(each.text, each.name));
-    return files;
-}
-
-findings::Report apply_rules(const std::filesystem::path &trace, const AnalyzeOptions &options)
-{
-    const rules::Settings settings = settings_of(options);
-    RuleFiles files = rule_files_of(run::load_analyze({trace.parent_path()}));
+    rules::AnalysisRequest request = {.settings = settings_of(options),
+                                      .show_known_code = options.show_known_code};
+    request.files = rule_files_of(run::load_analyze({trace.parent_path()}));
     for (const std::string &file : options.transactions)
-        files.add_transactions(rules::read_lines(file));
+        request.files.add_transactions(file);
     for (const std::string &file : options.order)
-        files.add_order(rules::read_lines(file));
+        request.files.add_order(file);
     for (const std::string &file : options.suppressions)
-        files.add_suppressions(rules::read_lines(file));
-    rules::OrderFile order = parse_order_file(files.order); // mistakes in it come first
-    const trace::TraceReader reader(trace);
-    findings::Report report =
-        rules::Engine(reader, settings, std::move(files.transactions), std::move(order)).run();
-    if (!options.show_known_code)
-        rules::apply_known_code(report);
-    apply(files.suppressions, report);
-    return report;
+        request.files.add_suppressions(file);
+    return request;
 }
 
 void run_analyze(const AnalyzeOptions &options, Context &context)
@@ -203,7 +135,8 @@ void run_analyze(const AnalyzeOptions &options, Context &context)
     for (const std::string &file : {options.sarif, options.write_baseline})
         if (!file.empty() && file != "-") // before a long trace is read
             check_output(file, overwrite);
-    findings::Report report = apply_rules(run::trace_of(options.run), options);
+    const std::filesystem::path trace = run::trace_of(options.run);
+    findings::Report report = rules::analyze(trace, request_of(trace, options));
     if (!options.baseline.empty())
         findings::apply_baseline(options.baseline, report);
     if (!options.write_baseline.empty())
@@ -212,22 +145,20 @@ void run_analyze(const AnalyzeOptions &options, Context &context)
         write_output(options.sarif, report::render("sarif", report), overwrite);
     const char *format = options.sarif == "-" ? "sarif" : context.settings.json ? "json" : "text";
     std::fputs(report::render(format, report).c_str(), stdout);
-    for (const findings::Finding &finding : report.findings)
-        if (!finding.known &&
-            std::find(fatal.begin(), fatal.end(), finding.severity) != fatal.end())
-            context.exit_code = 1;
+    if (findings::has_new(report.findings, fatal))
+        context.exit_code = 1;
 }
 
 } // namespace
 
 void check_rule_files(const run::AnalyzeSpec &spec)
 {
-    rules::parse_order_file(rule_files_of(spec).order);
+    rule_files_of(spec).order_file();
 }
 
 findings::Report analyze_run(const run::RunFiles &files)
 {
-    return apply_rules(files.trace(), {});
+    return rules::analyze(files.trace(), {.files = rule_files_of(run::load_analyze(files))});
 }
 
 void add_analyze(App &app, Context &context)

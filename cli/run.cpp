@@ -2,8 +2,6 @@
 // `fencepost run`: record, verify, analyze and test one workload.
 #include <cstdio>
 
-#include <algorithm>
-
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
@@ -39,14 +37,6 @@ bool workload_finished(const json &recording)
 {
     return recording.is_object() &&
            recording.value("end", "") == to_string(run::WorkloadEnd::finished);
-}
-
-bool has_bug(const findings::Report &report)
-{
-    return std::any_of(report.findings.begin(), report.findings.end(),
-                       [](const findings::Finding &finding) {
-                           return !finding.known && finding.severity == findings::Severity::bug;
-                       });
 }
 
 void run(Context &context, const RunOptions &options)
@@ -94,7 +84,7 @@ void run(Context &context, const RunOptions &options)
         print_report(report, files);
     if (!as_json)
         print_warnings(files);
-    context.exit_code = has_bug(rules) || !workload_finished(document["record"])
+    context.exit_code = findings::has_new(rules.findings) || !workload_finished(document["record"])
                             ? 1
                             : with_reach(exit_code_of(report), files);
 }

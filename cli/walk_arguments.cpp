@@ -2,22 +2,9 @@
 // See walk_arguments.h.
 #include "cli/walk_arguments.h"
 
-#include "base/error.h"
+#include "cli/named_value.h"
 
 namespace fencepost::cli {
-
-namespace {
-
-template <typename Value>
-Value required(const std::optional<Value> &value, const char *what, const std::string &text,
-               const char *there_are)
-{
-    if (!value)
-        fail(ErrorKind::usage, "there is no {} '{}'; there are {}", what, text, there_are);
-    return *value;
-}
-
-} // namespace
 
 void add_walk_arguments(App &verb, WalkArguments &arguments)
 {
@@ -49,12 +36,12 @@ void add_walk_arguments(App &verb, WalkArguments &arguments)
 states::WalkOptions walk_options(const WalkArguments &arguments)
 {
     states::WalkOptions walk;
-    walk.model = required(model::model_named(arguments.model), "model", arguments.model,
-                          "adr, eadr and line");
-    walk.fences = required(model::fence_rule_named(arguments.fences), "fence rule",
-                           arguments.fences, "explicit and architectural");
-    walk.grouping = required(states::grouping_named(arguments.group), "grouping", arguments.group,
-                             "auto, run and off");
+    walk.model = named_value(model::model_named(arguments.model), "model", arguments.model,
+                             "adr, eadr and line");
+    walk.fences = named_value(model::fence_rule_named(arguments.fences), "fence rule",
+                              arguments.fences, "explicit and architectural");
+    walk.grouping = named_value(states::grouping_named(arguments.group), "grouping",
+                                arguments.group, "auto, run and off");
     walk.strategies = states::parse_strategies(arguments.strategy);
     walk.seed = arguments.seed;
     return walk;

@@ -62,4 +62,12 @@ const Place *place_of(const Finding &finding, std::string_view role)
     return found == finding.places.end() ? nullptr : &*found;
 }
 
+bool has_new(std::span<const Finding> findings, std::span<const Severity> severities)
+{
+    return std::any_of(findings.begin(), findings.end(), [&](const Finding &finding) {
+        return !finding.known && std::find(severities.begin(), severities.end(),
+                                           finding.severity) != severities.end();
+    });
+}
+
 } // namespace fencepost::findings

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,7 @@ namespace fencepost::findings {
 
 enum class Severity : std::uint8_t { bug, warning, performance };
 inline constexpr Severity kSeverities[] = {Severity::bug, Severity::warning, Severity::performance};
+inline constexpr Severity kBugs[] = {Severity::bug};
 
 enum class Kind : std::uint8_t {
     rule,        // a detection rule, in the trace
@@ -107,5 +109,7 @@ struct Finding {
 
 // The place with a role, or nullptr.
 const Place *place_of(const Finding &finding, std::string_view role);
+// Whether one of the findings has one of the severities and is not in the baseline.
+bool has_new(std::span<const Finding> findings, std::span<const Severity> severities = kBugs);
 
 } // namespace fencepost::findings

@@ -9,18 +9,11 @@
 #include <string_view>
 #include <vector>
 
+#include "base/source_text.h"
 #include "replayer/guest/guest_config.h"
 #include "replayer/run/promise.h"
 
 namespace fencepost::run {
-
-// A text with its place, for messages about what is in it.
-struct SourceText {
-    std::string text;
-    std::string name;                     // of the file that it is in
-    unsigned first_line = 1;              // of the text in that file
-    std::filesystem::path directory = {}; // of files that it names, where it may name some
-};
 
 struct GuestSpec {
     std::string image = "default";

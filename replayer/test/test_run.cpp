@@ -59,12 +59,7 @@ TestReport stopped_by(Baseline baseline, const oracle::Judge &judge, Results &re
 
 bool TestReport::found_bugs() const
 {
-    if (baseline.fails())
-        return true;
-    for (const Finding &finding : findings)
-        if (finding.severity == findings::Severity::bug)
-            return true;
-    return false;
+    return baseline.fails() || findings::has_new(findings);
 }
 
 const char *to_string(TestStop stop)
