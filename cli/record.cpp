@@ -2,11 +2,8 @@
 // `fencepost record`: one workload, into a run directory.
 #include <cstdio>
 
-#include <unistd.h>
-
 #include <nlohmann/json.hpp>
 
-#include "base/deadline.h"
 #include "base/error.h"
 #include "base/places.h"
 #include "cli/analyze_verb.h"
@@ -24,56 +21,21 @@ namespace {
 using namespace fencepost::record;
 using namespace fencepost::run;
 
-// A line that stands still on a terminal, and one now and then elsewhere.
-class EventCounter {
-public:
-    explicit EventCounter(const Context &context) : quiet_(context.settings.verbose < 0) {}
-    ~EventCounter()
-    {
-        if (shown_)
-            std::fputs("\n", stderr);
-    }
-
-    void show(std::uint64_t events)
-    {
-        if (quiet_)
-            return;
-        if (isatty(2)) {
-            std::fprintf(stderr, "\rrecording: %llu events",
-                         static_cast<unsigned long long>(events));
-            shown_ = true;
-        } else if (since_line_.seconds() >= 5) {
-            std::fprintf(stderr, "recording: %llu events\n",
-                         static_cast<unsigned long long>(events));
-            since_line_ = {};
-        }
-    }
-
-private:
-    bool quiet_;
-    bool shown_ = false;
-    Stopwatch since_line_;
-};
-
-// Nothing is counted where nothing is recorded.
-RecordProgress progress_to(const Context &context, EventCounter *counter)
-{
-    RecordProgress to;
-    to.line = [&context](const std::string &line) { progress(context, line); };
-    if (counter != nullptr)
-        to.events = [counter](std::uint64_t events) { counter->show(events); };
-    return to;
-}
-
 void run_record(Context &context, const RecordArguments &arguments)
 {
     if (arguments.dry_run) {
-        std::printf("%s\n", dry_run(record_request(arguments), cache_directory(),
-                                    progress_to(context, nullptr))
-                                .c_str());
+        RecordingProgress progress(context);
+        std::printf("%s\n",
+                    dry_run(record_request(arguments), cache_directory(), progress.to()).c_str());
         return;
     }
-    const RecordResult result = record_workload(context, arguments);
+    check_run_name(arguments.run);
+    const RecordRequest request = record_request(arguments);
+    const RecordResult result = [&] {
+        RecordingProgress progress(context);
+        return record_run(request, cache_directory(), progress.to());
+    }();
+    require_complete(context, {arguments.run}, result);
     const RunFiles files = {arguments.run};
     if (context.settings.json) {
         nlohmann::json document = summary(files, result);
@@ -87,6 +49,14 @@ void run_record(Context &context, const RecordArguments &arguments)
 }
 
 } // namespace
+
+RecordProgress RecordingProgress::to()
+{
+    return {[this](const std::string &line) { progress(context_, line); },
+            [this](std::uint64_t events) {
+                counter_.show("recording: " + std::to_string(events) + " events");
+            }};
+}
 
 void print_recording(const RunFiles &files, const RecordResult &result)
 {
@@ -113,24 +83,10 @@ RecordRequest record_request(const RecordArguments &arguments)
     return {std::move(spec), arguments.run, !arguments.no_stacks, arguments.force};
 }
 
-Reuse reuse_recording(const Context &context, const RecordArguments &arguments)
+void require_complete(const Context &context, const RunFiles &files, const RecordResult &result)
 {
-    return record::reuse_recording(record_request(arguments), cache_directory(),
-                                   progress_to(context, nullptr));
-}
-
-RecordResult record_workload(const Context &context, const RecordArguments &arguments)
-{
-    check_run_name(arguments.run);
-    RecordResult result;
-    {
-        EventCounter counter(context);
-        result = record_run(record_request(arguments), cache_directory(),
-                            progress_to(context, &counter));
-    }
     if (result.complete())
-        return result;
-    const RunFiles files = {arguments.run};
+        return;
     if (context.settings.json)
         print_json(summary(files, result));
     else

@@ -8,6 +8,7 @@
 #include "analyzer/findings/relate.h"
 #include "analyzer/report/json.h"
 #include "analyzer/report/text.h"
+#include "base/places.h"
 #include "cli/analyze_verb.h"
 #include "cli/reach_warnings.h"
 #include "cli/record_verb.h"
@@ -33,34 +34,37 @@ void title(const Context &context, const char *text)
     std::fflush(stdout);
 }
 
-bool workload_finished(const json &recording)
+// Says what becomes of the recording; returns its summary.
+json show_recording(Context &context, const run::RunFiles &files, const record::Recorded &recorded)
 {
-    return recording.is_object() &&
-           recording.value("end", "") == to_string(run::WorkloadEnd::finished);
+    if (recorded.made) {
+        require_complete(context, files, *recorded.made);
+        if (!context.settings.json)
+            print_recording(files, *recorded.made);
+        return summary(files, *recorded.made);
+    }
+    if (recorded.reuse == record::Reuse::judged_anew)
+        progress(context, "[test] of the spec has changed: earlier verdicts do not count");
+    if (!context.settings.json)
+        fmt::print("recorded   reusing unchanged recording\n");
+    return record::load_summary(files);
 }
 
 void run(Context &context, const RunOptions &options)
 {
     check_test_arguments(options.test);
     run::check_run_name(options.record.run);
-    check_oracles(record_request(options.record).spec, options.test);
+    const record::RecordRequest request = record_request(options.record);
+    check_oracles(request.spec, options.test);
     const bool as_json = context.settings.json;
     const run::RunFiles files = {options.record.run};
     json document = json::object();
     title(context, "record");
-    const record::Reuse reuse = reuse_recording(context, options.record);
-    if (reuse == record::Reuse::judged_anew)
-        progress(context, "[test] of the spec has changed: earlier verdicts do not count");
-    if (reuse != record::Reuse::no) {
-        document["record"] = record::load_summary(files);
-        if (!as_json)
-            fmt::print("recorded   reusing unchanged recording\n");
-    } else {
-        const record::RecordResult result = record_workload(context, options.record);
-        document["record"] = summary(files, result);
-        if (!as_json)
-            print_recording(files, result);
-    }
+    const record::Recorded recorded = [&] {
+        RecordingProgress progress(context);
+        return record::record_or_reuse(request, cache_directory(), progress.to());
+    }();
+    document["record"] = show_recording(context, files, recorded);
     title(context, "verify");
     const record::VerifyReport verified = verify_run(context, files, options.times);
     document["verify"] = verification_json(verified);
@@ -84,9 +88,10 @@ void run(Context &context, const RunOptions &options)
         print_report(report, files);
     if (!as_json)
         print_warnings(files);
-    context.exit_code = findings::has_new(rules.findings) || !workload_finished(document["record"])
-                            ? 1
-                            : with_reach(exit_code_of(report), files);
+    context.exit_code =
+        findings::has_new(rules.findings) || !record::workload_finished(document["record"])
+            ? 1
+            : with_reach(exit_code_of(report), files);
 }
 
 } // namespace

@@ -9,13 +9,13 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <unistd.h>
 
 #include "analyzer/report/json.h"
 #include "analyzer/report/text.h"
 #include "base/error.h"
 #include "base/places.h"
 #include "base/terminal_text.h"
+#include "cli/progress_line.h"
 #include "cli/reach_warnings.h"
 #include "replayer/oracle/oracle_choice.h"
 #include "replayer/oracle/oracle_folder.h"
@@ -72,42 +72,18 @@ std::string brief_time(double seconds)
     return fmt::format("{:.1f} h", seconds / 3600);
 }
 
-// A line that stands still on a terminal, and one now and then elsewhere.
-class ProgressLine {
-public:
-    explicit ProgressLine(const Context &context) : quiet_(context.settings.verbose < 0) {}
-    ~ProgressLine()
-    {
-        if (shown_)
-            std::fputs("\n", stderr);
-    }
-
-    void show(const test::TestProgress &now)
-    {
-        if (quiet_)
-            return;
-        std::string line =
-            fmt::format("testing: {} images, {:.1f} a second, {} finding{}", now.tested,
-                        now.seconds > 0 ? static_cast<double>(now.tested) / now.seconds : 0,
-                        now.findings, now.findings == 1 ? "" : "s");
-        if (now.infra_errors != 0)
-            line += fmt::format(", {} infra errors", now.infra_errors);
-        if (now.seconds_left)
-            line += fmt::format(", about {} left", brief_time(*now.seconds_left));
-        if (isatty(2)) {
-            std::fprintf(stderr, "\r%s\033[K", line.c_str());
-            shown_ = true;
-        } else if (since_line_.seconds() >= 10) {
-            std::fprintf(stderr, "%s\n", line.c_str());
-            since_line_ = {};
-        }
-    }
-
-private:
-    bool quiet_;
-    bool shown_ = false;
-    Stopwatch since_line_;
-};
+std::string progress_text(const test::TestProgress &now)
+{
+    std::string line =
+        fmt::format("testing: {} images, {:.1f} a second, {} finding{}", now.tested,
+                    now.seconds > 0 ? static_cast<double>(now.tested) / now.seconds : 0,
+                    now.findings, now.findings == 1 ? "" : "s");
+    if (now.infra_errors != 0)
+        line += fmt::format(", {} infra errors", now.infra_errors);
+    if (now.seconds_left)
+        line += fmt::format(", about {} left", brief_time(*now.seconds_left));
+    return line;
+}
 
 std::string counted(const std::map<std::string, std::uint64_t> &verdicts)
 {
@@ -229,10 +205,11 @@ test::TestReport run_test(const Context &context, const run::RunFiles &files,
     request.confirm = arguments.confirm / 100;
     request.restart = arguments.restart;
     request.fresh = arguments.fresh;
-    ProgressLine line(context);
-    return test::test_recorded(files, cache_directory(), request,
-                               {[&](const std::string &text) { progress(context, text); },
-                                [&](const test::TestProgress &now) { line.show(now); }});
+    ProgressLine line(context, std::chrono::seconds(10));
+    return test::test_recorded(
+        files, cache_directory(), request,
+        {[&](const std::string &text) { progress(context, text); },
+         [&](const test::TestProgress &now) { line.show(progress_text(now)); }});
 }
 
 namespace {

@@ -4,7 +4,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/error.h"
 #include "base/places.h"
 #include "cli/record_verb.h"
 
@@ -95,37 +94,8 @@ nlohmann::json verification_json(const VerifyReport &report)
 
 VerifyReport verify_run(const Context &context, const RunFiles &files, unsigned times)
 {
-    VerifyReport report = verify_trace(files);
-    // Where the host's clock struck is another event each time.
-    if (times > 0 && report.recording.outcome.starts_with(to_string(WorkloadEnd::hung))) {
-        progress(context, "not recorded again: the guest was stopped by the host's time limit, at "
-                          "another event each time; "
-                          "if the workload only needs longer, raise workload.host_time_limit");
-        return report;
-    }
-    if (times > 0 && report.recording.state == trace::RecordingState::complete) {
-        RecordProgress progress_to;
-        progress_to.line = [&](const std::string &line) { progress(context, line); };
-        Recorder recorder(cache_directory(), built_part("qemu-plugin", "fencepost-tracer.so"),
-                          progress_to);
-        verify_repeats(files, recorder, cache_directory(), times, report);
-    }
-    return report;
-}
-
-void require_good(const VerifyReport &report)
-{
-    if (report.recording.state != trace::RecordingState::complete)
-        fail(ErrorKind::trace, "the recording did not end; the trace is valid up to its {} events",
-             report.recording.event_count);
-    if (report.completeness != Completeness::complete || !report.counters_good())
-        fail(ErrorKind::trace, "the recording is not to be trusted");
-    if (!report.deterministic() && !report.changed.empty())
-        fail(ErrorKind::guest,
-             "the recording does not repeat, but this is not the machine that made it: {}",
-             report.changed.front());
-    if (!report.deterministic())
-        fail(ErrorKind::trace, "the recording does not repeat");
+    return record::verify_run(files, cache_directory(), times,
+                              [&](const std::string &line) { progress(context, line); });
 }
 
 void add_verify(App &app, Context &context)

@@ -51,7 +51,7 @@ public:
         plan.root = inputs_.mount->request.target;
         plan.limits.blocks = kBlockLimit;
         plan.variation = variation;
-        agent::JobReport whole = Recorder(cache_, {}, {progress_, {}}).observe(inputs_, plan);
+        agent::JobReport whole = Recorder(cache_, {progress_, {}}).observe(inputs_, plan);
         report.observations = std::move(whole.observations);
         folder.made_below(below).write(file, head_ + agent::encode_job(report));
         return std::move(report.observations);

@@ -4,7 +4,6 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "base/places.h"
 #include "guest-images/image/image_store.h"
 #include "replayer/record/names.h"
 #include "replayer/record/summary.h"
@@ -15,11 +14,6 @@ namespace fencepost::record {
 namespace fs = std::filesystem;
 
 namespace {
-
-Recorder make_recorder(const fs::path &cache, const RecordProgress &progress)
-{
-    return Recorder(cache, built_part("qemu-plugin", "fencepost-tracer.so"), progress);
-}
 
 // The digest of the image whose guest was recorded.
 std::string recorded_image(const run::RunFiles &files)
@@ -34,7 +28,7 @@ std::string recorded_image(const run::RunFiles &files)
 RecordResult record_run(const RecordRequest &request, const fs::path &cache,
                         const RecordProgress &progress)
 {
-    Recorder recorder = make_recorder(cache, progress);
+    Recorder recorder(cache, progress);
     const run::NewRun run(request.run,
                           request.force ? run::Replace::any : run::Replace::unfinished_only);
     const run::Inputs inputs = recorder.prepare(request.spec, request.stacks);
@@ -57,7 +51,7 @@ Reuse reuse_recording(const RecordRequest &request, const fs::path &cache,
     if (request.force || !fs::exists(files.summary(), error) || !fs::exists(files.trace(), error))
         return Reuse::no;
     const run::Inputs then = run::load_inputs(files);
-    const run::Inputs now = make_recorder(cache, progress).prepare(request.spec, request.stacks);
+    const run::Inputs now = Recorder(cache, progress).prepare(request.spec, request.stacks);
     if (!record_the_same(then, now))
         fail(
             ErrorKind::usage,
@@ -81,10 +75,19 @@ Reuse reuse_recording(const RecordRequest &request, const fs::path &cache,
     return judged_anew ? Reuse::judged_anew : Reuse::as_it_is;
 }
 
+Recorded record_or_reuse(const RecordRequest &request, const fs::path &cache,
+                         const RecordProgress &progress)
+{
+    const Reuse reuse = reuse_recording(request, cache, progress);
+    if (reuse != Reuse::no)
+        return {reuse, std::nullopt};
+    return {reuse, record_run(request, cache, progress)};
+}
+
 std::string dry_run(const RecordRequest &request, const fs::path &cache,
                     const RecordProgress &progress)
 {
-    Recorder recorder = make_recorder(cache, progress);
+    Recorder recorder(cache, progress);
     return recorder.command_line(recorder.prepare(request.spec, request.stacks));
 }
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
+#include <optional>
 #include <string>
 
 #include "replayer/record/recorder.h"
@@ -34,6 +34,15 @@ enum class Reuse {
 // now. One of something else, or of another guest image, is an Error(usage).
 Reuse reuse_recording(const RecordRequest &request, const std::filesystem::path &cache,
                       const RecordProgress &progress);
+
+struct Recorded {
+    Reuse reuse = Reuse::no;
+    std::optional<RecordResult> made = {}; // nothing: a recording was there
+};
+
+// The recording that is there, or else a new one.
+Recorded record_or_reuse(const RecordRequest &request, const std::filesystem::path &cache,
+                         const RecordProgress &progress);
 
 // The QEMU command that would record.
 std::string dry_run(const RecordRequest &request, const std::filesystem::path &cache,

@@ -274,11 +274,16 @@ void Session::judge_report(RecordResult &result)
     }
 }
 
+fs::path tracer_plugin()
+{
+    return built_part("qemu-plugin", "fencepost-tracer.so");
+}
+
 } // namespace
 
-Recorder::Recorder(const fs::path &cache, fs::path plugin, RecordProgress progress)
-    : cache_(cache), plugin_(std::move(plugin)), progress_(std::move(progress)),
-      backend_(make_backend("process", cache)), templates_(cache, *backend_)
+Recorder::Recorder(const fs::path &cache, RecordProgress progress)
+    : cache_(cache), progress_(std::move(progress)), backend_(make_backend("process", cache)),
+      templates_(cache, *backend_)
 {
 }
 
@@ -313,9 +318,9 @@ std::string Recorder::command_line(const run::Inputs &inputs)
     plan.restore = true;
     plan.mailbox_file = "MAILBOX";
     plan.console_file = "CONSOLE";
-    plan.extra_arguments = {"-plugin",
-                            fmt::format("{},trace=TRACE,stacks={},recording=off",
-                                        escape_commas(plugin_), inputs.stacks ? "on" : "off")};
+    plan.extra_arguments = {"-plugin", fmt::format("{},trace=TRACE,stacks={},recording=off",
+                                                   escape_commas(tracer_plugin()),
+                                                   inputs.stacks ? "on" : "off")};
     return quoted(qemu_command(require_qemu(), plan, ChannelFds()));
 }
 
@@ -369,7 +374,7 @@ RecordResult Recorder::record(const run::Inputs &inputs, const fs::path &trace,
     result.setup_seconds = setting_up.seconds();
     session.prepare_trace(trace);
     const Stopwatch recording;
-    session.run_workload(plugin_, result);
+    session.run_workload(tracer_plugin(), result);
     result.record_seconds = recording.seconds();
 
     const trace::TraceReader reader(trace);

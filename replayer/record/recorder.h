@@ -42,9 +42,7 @@ struct RecordProgress {
 
 class Recorder {
 public:
-    // `plugin`: the tracer.
-    Recorder(const std::filesystem::path &cache, std::filesystem::path plugin,
-             RecordProgress progress);
+    Recorder(const std::filesystem::path &cache, RecordProgress progress);
 
     // Builds the image of a spec that has its own, and makes or finds the template.
     run::Inputs prepare(const run::Spec &spec, bool stacks);
@@ -70,7 +68,6 @@ public:
 
 private:
     std::filesystem::path cache_;
-    std::filesystem::path plugin_;
     RecordProgress progress_;
     std::unique_ptr<guest::Backend> backend_;
     guest::TemplateStore templates_;

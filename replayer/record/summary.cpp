@@ -72,4 +72,9 @@ json load_summary(const run::RunFiles &files)
     return json_or_discarded(files.folder().read(files.summary().filename(), run::kMostText));
 }
 
+bool workload_finished(const json &summary)
+{
+    return summary.is_object() && summary.value("end", "") == to_string(run::WorkloadEnd::finished);
+}
+
 } // namespace fencepost::record

@@ -17,5 +17,7 @@ void save_results(const run::RunFiles &files, const run::Inputs &inputs, const R
 nlohmann::json summary(const run::RunFiles &files, const RecordResult &result);
 // The one that is kept; no object if it is damaged.
 nlohmann::json load_summary(const run::RunFiles &files);
+// Of either: whether the workload came to its end with success.
+bool workload_finished(const nlohmann::json &summary);
 
 } // namespace fencepost::record

@@ -50,6 +50,54 @@ void check_completeness(const run::RunFiles &files, const trace::TraceReader &re
         report.differences.push_back(describe(difference, reader));
 }
 
+// Records again and compares; adds to the report.
+void verify_repeats(const run::RunFiles &files, const fs::path &cache, unsigned times,
+                    const std::function<void(const std::string &line)> &progress,
+                    VerifyReport &report)
+{
+    Recorder recorder(cache, {progress, {}});
+    const run::Inputs inputs = run::load_inputs(files);
+    const trace::TraceReader reader(files.trace());
+    const auto meta = reader.meta();
+    auto recorded = [&](const char *key) {
+        const auto found = meta.find(key);
+        return found == meta.end() ? std::string() : found->second;
+    };
+    const guest::Template source = recorder.template_of(inputs);
+    if (recorded("qemu_version") != source.qemu)
+        report.changed.push_back(fmt::format("it was recorded with QEMU {}, this one is {}",
+                                             recorded("qemu_version"), source.qemu));
+    if (recorded("image_digest") != source.image_digest)
+        report.changed.push_back(
+            fmt::format("the image {} has changed since", inputs.config.image));
+    if (recorded("tool_version") != FENCEPOST_VERSION)
+        report.changed.push_back(
+            fmt::format("it was recorded by fencepost {}, this one is " FENCEPOST_VERSION,
+                        recorded("tool_version")));
+
+    const guest::ScratchDirectory scratch(cache);
+    for (unsigned i = 0; i < times; ++i) {
+        const fs::path trace = scratch.path() / "trace.db";
+        const RecordResult again = recorder.record(inputs, trace, [&](std::size_t device) {
+            return scratch.path() / fmt::format("final{}", device);
+        });
+        Repetition repetition;
+        repetition.event_count = again.event_count;
+        repetition.outcome = again.outcome;
+        repetition.same_events = again.event_digest == report.recording.event_digest;
+        repetition.same_effects = again.effect_digest == report.recording.effect_digest;
+        repetition.same_final_pm = true;
+        const std::vector<trace::Region> regions = reader.regions();
+        for (std::size_t region = 0; region < regions.size(); ++region)
+            repetition.same_final_pm = repetition.same_final_pm &&
+                                       region < again.final_digests.size() &&
+                                       regions[region].final_digest == again.final_digests[region];
+        if (!repetition.identical())
+            repetition.first_difference = first_difference(reader, trace::TraceReader(trace));
+        report.repetitions.push_back(std::move(repetition));
+    }
+}
+
 } // namespace
 
 std::string first_difference(const trace::TraceReader &a, const trace::TraceReader &b)
@@ -122,49 +170,33 @@ VerifyReport verify_trace(const run::RunFiles &files)
     return report;
 }
 
-void verify_repeats(const run::RunFiles &files, Recorder &recorder, const fs::path &cache,
-                    unsigned times, VerifyReport &report)
+VerifyReport verify_run(const run::RunFiles &files, const fs::path &cache, unsigned times,
+                        const std::function<void(const std::string &line)> &progress)
 {
-    const run::Inputs inputs = run::load_inputs(files);
-    const trace::TraceReader reader(files.trace());
-    const auto meta = reader.meta();
-    auto recorded = [&](const char *key) {
-        const auto found = meta.find(key);
-        return found == meta.end() ? std::string() : found->second;
-    };
-    const guest::Template source = recorder.template_of(inputs);
-    if (recorded("qemu_version") != source.qemu)
-        report.changed.push_back(fmt::format("it was recorded with QEMU {}, this one is {}",
-                                             recorded("qemu_version"), source.qemu));
-    if (recorded("image_digest") != source.image_digest)
-        report.changed.push_back(
-            fmt::format("the image {} has changed since", inputs.config.image));
-    if (recorded("tool_version") != FENCEPOST_VERSION)
-        report.changed.push_back(
-            fmt::format("it was recorded by fencepost {}, this one is " FENCEPOST_VERSION,
-                        recorded("tool_version")));
+    VerifyReport report = verify_trace(files);
+    // Where the host's clock struck is another event each time.
+    if (times > 0 && report.recording.outcome.starts_with(to_string(run::WorkloadEnd::hung)))
+        progress("not recorded again: the guest was stopped by the host's time limit, at another "
+                 "event each time; if the workload only needs longer, raise "
+                 "workload.host_time_limit");
+    else if (times > 0 && report.recording.state == trace::RecordingState::complete)
+        verify_repeats(files, cache, times, progress, report);
+    return report;
+}
 
-    const guest::ScratchDirectory scratch(cache);
-    for (unsigned i = 0; i < times; ++i) {
-        const fs::path trace = scratch.path() / "trace.db";
-        const RecordResult again = recorder.record(inputs, trace, [&](std::size_t device) {
-            return scratch.path() / fmt::format("final{}", device);
-        });
-        Repetition repetition;
-        repetition.event_count = again.event_count;
-        repetition.outcome = again.outcome;
-        repetition.same_events = again.event_digest == report.recording.event_digest;
-        repetition.same_effects = again.effect_digest == report.recording.effect_digest;
-        repetition.same_final_pm = true;
-        const std::vector<trace::Region> regions = reader.regions();
-        for (std::size_t region = 0; region < regions.size(); ++region)
-            repetition.same_final_pm = repetition.same_final_pm &&
-                                       region < again.final_digests.size() &&
-                                       regions[region].final_digest == again.final_digests[region];
-        if (!repetition.identical())
-            repetition.first_difference = first_difference(reader, trace::TraceReader(trace));
-        report.repetitions.push_back(std::move(repetition));
-    }
+void require_good(const VerifyReport &report)
+{
+    if (report.recording.state != trace::RecordingState::complete)
+        fail(ErrorKind::trace, "the recording did not end; the trace is valid up to its {} events",
+             report.recording.event_count);
+    if (report.completeness != Completeness::complete || !report.counters_good())
+        fail(ErrorKind::trace, "the recording is not to be trusted");
+    if (!report.deterministic() && !report.changed.empty())
+        fail(ErrorKind::guest,
+             "the recording does not repeat, but this is not the machine that made it: {}",
+             report.changed.front());
+    if (!report.deterministic())
+        fail(ErrorKind::trace, "the recording does not repeat");
 }
 
 } // namespace fencepost::record

@@ -2,7 +2,8 @@
 // How far a run can be trusted: is it complete, does it repeat, what do its counters say.
 #pragma once
 
-#include <optional>
+#include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -45,9 +46,13 @@ struct VerifyReport {
 
 // Reads only, and all of the trace: damage anywhere in it is Error(trace).
 VerifyReport verify_trace(const run::RunFiles &files);
-// Records again, `times` times, and compares; adds to the report.
-void verify_repeats(const run::RunFiles &files, Recorder &recorder,
-                    const std::filesystem::path &cache, unsigned times, VerifyReport &report);
+// The same, and records again `times` times and compares, where the recording is complete. One that
+// the host's time limit stopped is not recorded again: `progress` says why.
+VerifyReport verify_run(const run::RunFiles &files, const std::filesystem::path &cache,
+                        unsigned times,
+                        const std::function<void(const std::string &line)> &progress);
+// An Error(trace) or Error(guest) that says why a report is not good.
+void require_good(const VerifyReport &report);
 
 // The first event that is not the same in both, in words; empty: none. Where one is a beginning of
 // the other, the words are "the same N events, then one ends".

@@ -128,7 +128,7 @@ Baseline judge_baseline(const WorkerPlan &plan, const run::RunFiles &run, const 
         say("running the workload once more, to judge what it leaves without a crash");
     const guest::ScratchDirectory scratch(cache);
     try {
-        record::Recorder recorder(cache, {}, {[](const std::string &) {}, {}});
+        record::Recorder recorder(cache, {[](const std::string &) {}, {}});
         const std::vector<fs::path> files =
             recorder.clean_end(run::load_inputs(run), scratch.path());
         judging.judge(kFinalImage, lines_of(files, plan), UINT64_MAX);

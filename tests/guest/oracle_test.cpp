@@ -107,9 +107,7 @@ struct JudgedRun {
 
     explicit JudgedRun(const char *text = kSpec)
     {
-        record::Recorder recorder(cache_directory(),
-                                  built_part("qemu-plugin", "fencepost-tracer.so"),
-                                  {[](const std::string &) {}, {}});
+        record::Recorder recorder(cache_directory(), {[](const std::string &) {}, {}});
         const run::Spec spec =
             run::parse_spec(text, "spec.toml", directory.path(), run::FilesFrom::spec_directory);
         inputs = recorder.prepare(spec, false);

@@ -23,8 +23,7 @@ public:
         : directory_("/tmp", "fp-run-"), files_{directory_.path()}
     {
         const auto quiet = [](const std::string &) {};
-        record::Recorder recorder(cache_directory(),
-                                  built_part("qemu-plugin", "fencepost-tracer.so"), {quiet, {}});
+        record::Recorder recorder(cache_directory(), {quiet, {}});
         const run::Spec parsed =
             run::parse_spec(spec, "spec.toml", directory_.path(), run::FilesFrom::spec_directory);
         inputs_ = recorder.prepare(parsed, true);

@@ -44,8 +44,7 @@ std::filesystem::path recorded()
     const std::filesystem::path trace = directory.path() / "trace.db";
     if (std::filesystem::exists(trace))
         return trace;
-    record::Recorder recorder(cache_directory(), built_part("qemu-plugin", "fencepost-tracer.so"),
-                              {[](const std::string &) {}, {}});
+    record::Recorder recorder(cache_directory(), {[](const std::string &) {}, {}});
     const run::Inputs inputs = recorder.prepare(
         run::parse_spec(kSpec, "spec.toml", directory.path(), run::FilesFrom::spec_directory),
         true);

@@ -31,9 +31,7 @@ public:
 
 private:
     TemporaryDirectory directory_;
-    Recorder recorder_{cache_directory(),
-                       built_part("qemu-plugin", "fencepost-tracer.so"),
-                       {[](const std::string &) {}, {}}};
+    Recorder recorder_{cache_directory(), {[](const std::string &) {}, {}}};
 };
 
 // Compiles libpmemobj's B-tree example, as Debian ships it, to `directory`/btree.

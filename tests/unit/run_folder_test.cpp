@@ -123,6 +123,62 @@ TEST_F(RunTest, AnUnfinishedTraceIsNotCalledComplete)
     EXPECT_FALSE(report.good());
 }
 
+// What is said, and that no guest records again: the run has no inputs that could be.
+TEST_F(RunTest, ARecordingThatCannotRepeatIsNotRecordedAgain)
+{
+    std::vector<std::string> said;
+    const auto verify = [&] {
+        return record::verify_run(files(), directory_.path(), 1,
+                                  [&](const std::string &line) { said.push_back(line); });
+    };
+    make_trace(0x2a, false);
+    EXPECT_TRUE(verify().repetitions.empty());
+    EXPECT_TRUE(said.empty());
+    make_trace(0x2a);
+    EXPECT_THROW(verify(), Error);
+    trace::TraceAmendment amendment(files().trace());
+    amendment.put_outcome("hung: the guest still ran");
+    amendment.commit();
+    EXPECT_TRUE(verify().good());
+    ASSERT_EQ(said.size(), 1u);
+    EXPECT_TRUE(said[0].starts_with("not recorded again: the guest was stopped by the host's time"))
+        << said[0];
+}
+
+TEST_F(RunTest, WhyAReportIsNotGoodIsAnError)
+{
+    VerifyReport good;
+    good.recording.state = trace::RecordingState::complete;
+    good.completeness = Completeness::complete;
+    good.repetitions = {{.same_events = true, .same_effects = true, .same_final_pm = true}};
+    record::require_good(good);
+
+    const auto refused = [](const VerifyReport &report, ErrorKind kind, const char *why) {
+        EXPECT_FALSE(report.good() && report.recording.state == trace::RecordingState::complete);
+        try {
+            record::require_good(report);
+            ADD_FAILURE() << "not refused: " << why;
+        } catch (const Error &error) {
+            EXPECT_EQ(error.kind(), kind);
+            EXPECT_NE(std::string(error.what()).find(why), std::string::npos) << error.what();
+        }
+    };
+    VerifyReport report = good;
+    report.recording.state = trace::RecordingState::running;
+    refused(report, ErrorKind::trace, "did not end");
+    report = good;
+    report.completeness = Completeness::incomplete;
+    refused(report, ErrorKind::trace, "not to be trusted");
+    report = good;
+    report.counters = {{"stores_outside_pm", 1, trace::QualityLevel::error, ""}};
+    refused(report, ErrorKind::trace, "not to be trusted");
+    report = good;
+    report.repetitions[0].same_events = false;
+    refused(report, ErrorKind::trace, "does not repeat");
+    report.changed = {"it was recorded with QEMU 1"};
+    refused(report, ErrorKind::guest, "not the machine that made it: it was recorded with QEMU 1");
+}
+
 // What verify_trace() says of a trace that was good before; empty: nothing.
 std::string complaint(const RunFiles &files)
 {
