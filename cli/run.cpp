@@ -52,10 +52,10 @@ json show_recording(Context &context, const run::RunFiles &files, const record::
 
 void run(Context &context, const RunOptions &options)
 {
-    check_test_arguments(options.test);
+    const test::TestRequest tested = test_request(options.test);
     run::check_run_name(options.record.run);
     const record::RecordRequest request = record_request(options.record);
-    check_oracles(request.spec, options.test);
+    test::check_oracles(tested, request.spec);
     const bool as_json = context.settings.json;
     const run::RunFiles files = {options.record.run};
     json document = json::object();
@@ -77,7 +77,7 @@ void run(Context &context, const RunOptions &options)
         fmt::print("{} (fencepost analyze {} shows them)\n", report::text_lines(rules).back(),
                    files.directory.string());
     title(context, "test");
-    test::TestReport report = run_test(context, files, options.test);
+    test::TestReport report = run_test(context, files, tested);
     relate(rules.findings, report.findings);
     document["analyze"] = report::to_json(rules);
     document["test"] = report_json(report);

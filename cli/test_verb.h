@@ -8,7 +8,6 @@
 
 #include "cli/walk_arguments.h"
 #include "replayer/run/run_directory.h"
-#include "replayer/run/spec.h"
 #include "replayer/test/exploration.h"
 #include "replayer/test/test_request.h"
 
@@ -30,12 +29,11 @@ struct TestArguments {
 };
 
 void add_test_arguments(App &verb, TestArguments &arguments);
-void check_test_arguments(const TestArguments &arguments);
-// Whether what judges suits what the spec records.
-void check_oracles(const run::Spec &spec, const TestArguments &arguments);
+// Errors(usage) for whatever needs no run to be wrong.
+test::TestRequest test_request(const TestArguments &arguments);
 
 test::TestReport run_test(const Context &context, const run::RunFiles &files,
-                          const TestArguments &arguments);
+                          const test::TestRequest &request);
 void print_report(const test::TestReport &report, const run::RunFiles &files);
 nlohmann::json report_json(const test::TestReport &report);
 // 1: bugs; 4: none, but not everything could be judged; 5: nothing was tested.

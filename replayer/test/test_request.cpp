@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "replayer/oracle/oracle_choice.h"
 #include "replayer/run/inputs.h"
 #include "replayer/run/interrupted.h"
 #include "replayer/test/exploration.h"
@@ -47,9 +48,28 @@ void check_earlier(const run::RunFiles &files, const trace::TraceReader &reader,
 
 } // namespace
 
+void check_request(const TestRequest &request)
+{
+    if (request.limit == 0)
+        fail(ErrorKind::usage, "--limit 0 would test nothing");
+    if (request.bugs == 0)
+        fail(ErrorKind::usage, "--bugs 0 would test nothing");
+    if (!request.window.empty())
+        states::check_window(request.window);
+    guest::check_backend_name(request.backend);
+}
+
+void check_oracles(const TestRequest &request, const run::Spec &spec)
+{
+    oracle::check_oracles(request.oracles.empty() ? spec.test.oracles : request.oracles,
+                          spec.file_system ? spec.file_system->type : "",
+                          !spec.test.recovery.empty());
+}
+
 TestReport test_recorded(const run::RunFiles &files, const std::filesystem::path &cache,
                          const TestRequest &request, const TestListener &listener)
 {
+    check_request(request);
     const FileLock lock = run::lock_run(files);
     run::check_folders(files);
     trace::roll_back(files.trace()); // of a process that was killed while it gave names to code

@@ -12,6 +12,7 @@
 
 #include "replayer/guest/guest_config.h"
 #include "replayer/run/run_directory.h"
+#include "replayer/run/spec.h"
 #include "replayer/states/strategy.h"
 #include "replayer/states/window.h"
 #include "replayer/test/test_run.h"
@@ -36,14 +37,20 @@ struct TestRequest {
     bool fresh = false;
 };
 
+// Errors(usage) for what is wrong whatever the run is: nothing to test, a window or a backend that
+// there is not.
+void check_request(const TestRequest &request);
+// Whether those that judge suit what the spec records, likewise.
+void check_oracles(const TestRequest &request, const run::Spec &spec);
+
 struct TestListener {
     std::function<void(const std::string &line)> say = {}; // what takes a while
     std::function<void(const TestProgress &)> progress = {};
 };
 
-// Locks the run. A recording that is not complete is an Error(trace); oracles that do not suit the
-// run, or are others than those of its verdicts, are an Error(usage) before any guest starts.
-// Otherwise as test_run().
+// check_request() first. Locks the run. A recording that is not complete is an Error(trace);
+// oracles that do not suit the run, or are others than those of its verdicts, are an Error(usage)
+// before any guest starts. Otherwise as test_run().
 TestReport test_recorded(const run::RunFiles &files, const std::filesystem::path &cache,
                          const TestRequest &request, const TestListener &listener);
 
