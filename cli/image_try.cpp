@@ -48,10 +48,7 @@ void run_try(Context &context, const TryOptions &options)
     const std::unique_ptr<Backend> backend = make_backend(options.backend, cache);
     TemplateStore store(cache, *backend);
     if (options.dry_run) {
-        const std::vector<std::filesystem::path> pm_files(request.config.pm.size(), "PM");
-        MachinePlan plan = store.plan(request.config, "RAM", pm_files);
-        plan.restore = true;
-        std::printf("%s\n", quoted(qemu_command(require_qemu(), plan, ChannelFds())).c_str());
+        std::printf("%s\n", shown_command(store.shown_plan(request.config)).c_str());
         return;
     }
     nlohmann::json steps = nlohmann::json::array();

@@ -2,14 +2,14 @@
 // `fencepost repair`: rolls back what a killed process left half written in a run's databases.
 #include "cli/verb.h"
 
+#include <filesystem>
 #include <memory>
+#include <vector>
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include "replayer/run/run_directory.h"
-#include "trace/journal.h"
-#include "trace/reader.h"
+#include "replayer/run/repair.h"
 
 namespace fencepost::cli {
 
@@ -32,25 +32,6 @@ void say_repaired(const Context &context, const std::vector<fs::path> &rolled_ba
         fmt::print("nothing to repair\n");
 }
 
-void run_repair(const std::string &run, const Context &context)
-{
-    const fs::path trace = run::trace_of(run);
-    std::vector<fs::path> rolled_back;
-    if (trace.filename() != run::RunFiles{}.trace().filename()) { // a trace by itself
-        if (trace::roll_back(trace))
-            rolled_back.push_back(trace);
-    } else {
-        const run::RunFiles files = run::open_run(trace);
-        const FileLock lock = run::lock_run(files);
-        if (trace::roll_back(files.trace()))
-            rolled_back.push_back(files.trace());
-        if (trace::roll_back(files.results(), trace::FileKind::test_results))
-            rolled_back.push_back(files.results());
-    }
-    const trace::TraceReader reader(trace); // refuses what is no trace
-    say_repaired(context, rolled_back);
-}
-
 } // namespace
 
 void add_repair(App &app, Context &context)
@@ -61,7 +42,7 @@ void add_repair(App &app, Context &context)
     verb->add_option("RUN", *run, "Run directory, or the trace in one")->required();
     verb->footer("Verbs that only read (info, sql, states, analyze, verify) never change a run. A "
                  "journal that fencepost cannot have written is refused.");
-    verb->callback([run, &context] { run_repair(*run, context); });
+    verb->callback([run, &context] { say_repaired(context, run::repair(*run)); });
 }
 
 } // namespace fencepost::cli

@@ -12,6 +12,7 @@
 #include "cli/states_verb.h"
 #include "replayer/image/image_index.h"
 #include "replayer/image/image_walk.h"
+#include "replayer/states/trace_options.h"
 
 namespace fencepost::cli {
 
@@ -114,15 +115,6 @@ private:
     std::uint64_t new_images_ = 0;
 };
 
-// What the ids in an index mean.
-std::string meaning_of(const states::WalkOptions &walk)
-{
-    return fmt::format(
-        "model={} fences={} group={}{}{}", name_of(walk.model), name_of(walk.fences),
-        states::name_of(walk.grouping),
-        walk.incidental.digest().empty() ? "" : " incidental=", walk.incidental.digest());
-}
-
 json summary_json(const states::WalkOptions &walk, const states::WalkReport &report,
                   const Listing &listing)
 {
@@ -191,7 +183,8 @@ void print_summary(const states::WalkOptions &walk, const states::WalkReport &re
 void list_states(const trace::TraceReader &reader, const StatesOptions &options,
                  const Incidental &incidental, const Context &context)
 {
-    states::WalkOptions walk_with = walk_options(reader, options.walk, incidental);
+    states::WalkOptions walk_with =
+        states::in_trace(walk_options(options.walk), reader, options.walk.window, incidental);
     if (!options.after.empty())
         walk_with.after = states::parse_crash_state(options.after);
     states::require_complete(reader);
@@ -202,7 +195,7 @@ void list_states(const trace::TraceReader &reader, const StatesOptions &options,
         index.emplace();
     else
         index.emplace(image::ImageIndex::File{options.index, reader.recording().event_digest,
-                                              meaning_of(walk_with)});
+                                              states::meaning_of_ids(walk_with)});
     const bool as_json = context.settings.json;
     Listing listing(*index, options, as_json);
     if (as_json && options.list)

@@ -5,113 +5,80 @@
 
 #include "analyzer/symbols/code_names.h"
 #include "analyzer/symbols/pm_names.h"
-#include "base/error.h"
 #include "base/terminal_text.h"
 #include "cli/states_verb.h"
 #include "replayer/image/image_export.h"
-#include "replayer/image/image_walk.h"
+#include "replayer/image/state_contents.h"
+#include "replayer/image/state_delta.h"
 
 namespace fencepost::cli {
 
 namespace {
 
 using nlohmann::json;
-using states::Item;
-using states::StateView;
 
-// Collects the one state that ImageWalk::run_to() offers.
-class OneState : public image::ImageListener {
+// Code and places in PM by their names.
+class ContentsJson {
 public:
-    OneState(const trace::TraceReader &reader, const states::CrashState &state)
-        : state_(state), initial_(reader), names_(reader)
+    ContentsJson(const trace::TraceReader &reader, const image::InitialImage &initial)
+        : initial_(initial), names_(reader)
     {
     }
 
-    bool image(image::ReadyImage &image) override
+    json document(const image::StateContents &contents)
     {
-        const StateView &state = image.state();
-        identity_ = image.identity();
-        epoch_ = image.point().epoch;
-        architectural_ = image.architectural();
-        difference_ = image.difference_from_initial();
-        items_ = json::array();
-        for (std::uint32_t item = 0; item < state.items->items().size(); ++item)
-            items_.push_back(item_json(*state.items, item, level_of(state, item)));
-        return false;
+        json items = json::array();
+        for (const image::StateItem &item : contents.items)
+            items.push_back(of(item, items.size()));
+        const states::CrashState &state = contents.state;
+        return {{"id", states::id_of(state)},
+                {"seq", state.seq},
+                {"epoch", contents.epoch},
+                {"model", name_of(state.model)},
+                {"fences", name_of(state.fences)},
+                {"identity", contents.identity.hex()},
+                {"legal_architecturally", contents.architectural},
+                {"lines_changed", contents.lines_changed},
+                {"items", items}};
     }
-
-    json document() const
-    {
-        return {{"id", states::id_of(state_)},
-                {"seq", state_.seq},
-                {"epoch", epoch_},
-                {"model", name_of(state_.model)},
-                {"fences", name_of(state_.fences)},
-                {"identity", identity_.hex()},
-                {"legal_architecturally", architectural_},
-                {"lines_changed", difference_.size()},
-                {"items", items_}};
-    }
-
-    image::ImageDelta delta() const
-    {
-        return {.state = states::id_of(state_),
-                .regions = {initial_.regions().begin(), initial_.regions().end()},
-                .identity = identity_,
-                .lines = difference_};
-    }
-    const image::InitialImage &initial() const { return initial_; }
 
 private:
-    json item_json(const states::ItemTable &table, std::uint32_t number, std::uint64_t level)
+    json of(const image::StateItem &item, std::size_t number)
     {
         static constexpr const char *kKinds[] = {"line", "unit", "mixed", "run"};
-        const Item &item = table.items()[number];
         json lines = json::array();
-        for (std::uint32_t at = item.first_cell; at < item.first_cell + item.cell_count; ++at)
-            lines.push_back(line_json(table, table.cells()[at], item, level));
+        for (const image::StateLine &line : item.lines) {
+            json pieces = json::array();
+            for (const image::StatePiece &piece : line.pieces)
+                pieces.push_back(of(piece));
+            lines.push_back({{"line", line.line},
+                             {"place", pm_place(line.line * trace::kLineBytes)},
+                             {"pieces", pieces}});
+        }
         json row = {{"item", number},
                     {"kind", kKinds[static_cast<unsigned>(item.kind)]},
-                    {"level", level},
+                    {"level", item.level},
                     {"levels", item.levels},
                     {"lines", lines}};
-        if (item.kind == Item::Kind::run) {
+        if (item.part) {
             static constexpr const char *kParts[] = {"before_cut", "behind_cut", "first_pieces"};
-            const states::RunPart part = table.part_at(item, level);
-            row["part"] = kParts[static_cast<unsigned>(part.kind)];
-            row["cut"] = {{"lines", part.lines}, {"units", part.units}};
+            row["part"] = kParts[static_cast<unsigned>(item.part->kind)];
+            row["cut"] = {{"lines", item.part->lines}, {"units", item.part->units}};
         }
         return row;
     }
 
-    json line_json(const states::ItemTable &table, const states::Cell &cell, const Item &item,
-                   std::uint64_t level)
+    json of(const image::StatePiece &piece)
     {
-        const model::InFlightLine &line = table.line(cell);
-        model::UnitCounts left = {};
-        if (item.kind == Item::Kind::unit)
-            left[item.unit] = static_cast<std::uint32_t>(level);
-        else
-            left = table.unit_counts(cell, std::span(&level, 1));
-        json pieces = json::array();
-        table.in_flight().for_each_piece(line, [&](const model::Piece &piece) {
-            if (item.kind == Item::Kind::unit && piece.unit() != item.unit)
-                return;
-            const bool persisted = left[piece.unit()] != 0;
-            left[piece.unit()] -= persisted;
-            pieces.push_back({{"seq", piece.seq},
-                              {"persisted", persisted},
-                              {"kind", piece.non_temporal ? "nt_store" : "store"},
-                              {"vcpu", piece.vcpu},
-                              {"place", pm_place(line.line * trace::kLineBytes + piece.offset)},
-                              {"size", static_cast<unsigned>(piece.size)},
-                              {"number", piece.value},
-                              {"site", names_.where(piece.site)},
-                              {"stack", names_.stack(piece.stack)}});
-        });
-        return {{"line", line.line},
-                {"place", pm_place(line.line * trace::kLineBytes)},
-                {"pieces", pieces}};
+        return {{"seq", piece.store.seq},
+                {"persisted", piece.persisted},
+                {"kind", piece.non_temporal ? "nt_store" : "store"},
+                {"vcpu", piece.vcpu},
+                {"place", pm_place(piece.address)},
+                {"size", piece.size},
+                {"number", piece.value},
+                {"site", names_.where(piece.store.site)},
+                {"stack", names_.stack(piece.store.stack)}};
     }
 
     std::string pm_place(std::uint64_t address) const
@@ -119,24 +86,13 @@ private:
         return symbols::pm_name(initial_.regions(), address);
     }
 
-    states::CrashState state_;
-    image::InitialImage initial_;
+    const image::InitialImage &initial_;
     symbols::CodeNames names_;
-    image::Hash128 identity_;
-    std::uint64_t epoch_ = 0;
-    bool architectural_ = false;
-    std::vector<image::LineContent> difference_;
-    json items_;
 };
 
-std::unique_ptr<OneState> find_state(const trace::TraceReader &reader, const std::string &id,
-                                     const Incidental &incidental)
+trace::IncidentalFences fences_of(const trace::TraceReader &reader, const Incidental &incidental)
 {
-    const states::CrashState state = states::parse_crash_state(id);
-    auto found = std::make_unique<OneState>(reader, state);
-    image::ImageWalk(reader, found->initial(), walk_options(reader, state, incidental), {})
-        .run_to(state, *found);
-    return found;
+    return {reader, trace::incidental_functions(incidental)};
 }
 
 void print_run(const json &run)
@@ -180,7 +136,11 @@ void print_item(const json &item)
 void show_state(const trace::TraceReader &reader, const std::string &id,
                 const Incidental &incidental, const Context &context)
 {
-    const json document = find_state(reader, id, incidental)->document();
+    const states::CrashState state = states::parse_crash_state(id);
+    const image::InitialImage initial(reader);
+    const json document =
+        ContentsJson(reader, initial)
+            .document(image::contents_of(reader, initial, state, fences_of(reader, incidental)));
     if (context.settings.json) {
         print_json(document);
         return;
@@ -203,20 +163,14 @@ void show_state(const trace::TraceReader &reader, const std::string &id,
 void export_state(const trace::TraceReader &reader, const std::string &id, const std::string &file,
                   const Incidental &incidental, Overwrite overwrite, const Context &context)
 {
-    const bool one_file = file.ends_with(".delta") || reader.regions().size() == 1;
-    if (one_file) // before the state is looked for
-        check_output(file, overwrite);
-    const std::unique_ptr<OneState> state = find_state(reader, id, incidental);
-    const image::ImageDelta delta = state->delta();
+    image::check_export(file, reader.regions().size(), overwrite);
+    const states::CrashState state = states::parse_crash_state(id);
+    const image::InitialImage initial(reader);
+    const image::ImageDelta delta =
+        image::delta_of(reader, initial, state, fences_of(reader, incidental));
     std::vector<std::string> made;
-    if (file.ends_with(".delta")) {
-        const std::vector<std::byte> bytes = image::encode_delta(delta);
-        write_output(file, {reinterpret_cast<const char *>(bytes.data()), bytes.size()}, overwrite);
-        made.push_back(file);
-    } else {
-        for (const auto &path : image::write_image(file, state->initial(), delta, overwrite))
-            made.push_back(path.string());
-    }
+    for (const auto &path : image::export_image(file, initial, delta, overwrite))
+        made.push_back(path.string());
     if (context.settings.json)
         print_json({{"id", id},
                     {"identity", delta.identity.hex()},

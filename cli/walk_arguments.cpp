@@ -47,24 +47,6 @@ states::WalkOptions walk_options(const WalkArguments &arguments)
     return walk;
 }
 
-states::WalkOptions walk_options(const trace::TraceReader &reader, const WalkArguments &arguments,
-                                 const std::vector<std::string> &incidental)
-{
-    states::WalkOptions walk = walk_options(arguments);
-    if (!arguments.window.empty())
-        walk.window = states::parse_window(arguments.window, reader);
-    walk.incidental = {reader, trace::incidental_functions(arguments.incidental.empty()
-                                                               ? incidental
-                                                               : arguments.incidental)};
-    return walk;
-}
-
-states::WalkOptions walk_options(const trace::TraceReader &reader, const states::CrashState &id,
-                                 const std::vector<std::string> &incidental)
-{
-    return states::options_of(id, {reader, trace::incidental_functions(incidental)});
-}
-
 std::string describe(const trace::IncidentalFences &fences)
 {
     std::string text;

@@ -8,7 +8,6 @@
 
 #include "cli/verb.h"
 #include "replayer/states/state_walk.h"
-#include "trace/reader.h"
 
 namespace fencepost::cli {
 
@@ -24,14 +23,9 @@ struct WalkArguments {
 
 void add_walk_arguments(App &verb, WalkArguments &arguments);
 
-// Errors(usage) for what there is not. A window means something only in a trace.
+// Errors(usage) for what there is not. Window and incidental fences mean something only in a trace:
+// states::in_trace().
 states::WalkOptions walk_options(const WalkArguments &arguments);
-// `incidental`: what the run's spec says, unless the arguments do.
-states::WalkOptions walk_options(const trace::TraceReader &reader, const WalkArguments &arguments,
-                                 const std::vector<std::string> &incidental);
-// The options that made a state.
-states::WalkOptions walk_options(const trace::TraceReader &reader, const states::CrashState &id,
-                                 const std::vector<std::string> &incidental);
 
 // "4096 of strncpy_from_user, 2 of x"
 std::string describe(const trace::IncidentalFences &fences);

@@ -236,4 +236,9 @@ std::string quoted(const std::vector<std::string> &command)
     return line;
 }
 
+std::string shown_command(const MachinePlan &plan)
+{
+    return quoted(qemu_command(require_qemu(), plan, ChannelFds()));
+}
+
 } // namespace fencepost::guest

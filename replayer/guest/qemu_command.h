@@ -51,5 +51,7 @@ std::string escape_commas(const std::filesystem::path &path);
 
 // A command line as one would type it.
 std::string quoted(const std::vector<std::string> &command);
+// Likewise that of a plan, for the QEMU of this machine.
+std::string shown_command(const MachinePlan &plan);
 
 } // namespace fencepost::guest

@@ -117,6 +117,13 @@ MachinePlan TemplateStore::plan(const GuestConfig &config, const fs::path &ram_f
     return plan;
 }
 
+MachinePlan TemplateStore::shown_plan(const GuestConfig &config) const
+{
+    MachinePlan shown = plan(config, "RAM", std::vector<fs::path>(config.pm.size(), "PM"));
+    shown.restore = true;
+    return shown;
+}
+
 std::string TemplateStore::key_of(const GuestConfig &config) const
 {
     const images::Image image = images_.open(config.image);

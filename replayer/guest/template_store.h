@@ -76,6 +76,8 @@ public:
 
     MachinePlan plan(const GuestConfig &config, const std::filesystem::path &ram_file,
                      const std::vector<std::filesystem::path> &pm_files) const;
+    // Of a restored guest, to be shown: RAM and PM stand for its files.
+    MachinePlan shown_plan(const GuestConfig &config) const;
 
 private:
     std::string key_of(const GuestConfig &config) const;

@@ -68,6 +68,11 @@ fs::path file_of_region(const fs::path &path, const InitialImage &initial, std::
     return path.string() + "-" + name;
 }
 
+bool is_delta(const fs::path &path)
+{
+    return path.string().ends_with(".delta");
+}
+
 } // namespace
 
 std::vector<fs::path> write_image(const fs::path &path, const InitialImage &initial,
@@ -95,6 +100,22 @@ std::vector<fs::path> write_image(const fs::path &path, const InitialImage &init
         file.finish();
     }
     return made;
+}
+
+std::vector<fs::path> export_image(const fs::path &path, const InitialImage &initial,
+                                   const ImageDelta &delta, Overwrite overwrite)
+{
+    if (!is_delta(path))
+        return write_image(path, initial, delta, overwrite);
+    const std::vector<std::byte> bytes = encode_delta(delta);
+    write_output(path, {reinterpret_cast<const char *>(bytes.data()), bytes.size()}, overwrite);
+    return {path};
+}
+
+void check_export(const fs::path &path, std::size_t regions, Overwrite overwrite)
+{
+    if (is_delta(path) || regions == 1)
+        check_output(path, overwrite);
 }
 
 } // namespace fencepost::image

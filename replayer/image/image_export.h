@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Whole crash images as files.
+// Crash images as files that a user asks for.
 #pragma once
 
 #include <filesystem>
@@ -17,5 +17,12 @@ namespace fencepost::image {
 std::vector<std::filesystem::path> write_image(const std::filesystem::path &path,
                                                const InitialImage &initial, const ImageDelta &delta,
                                                Overwrite overwrite);
+
+// An image.delta where the name of `path` ends in .delta, else as write_image().
+std::vector<std::filesystem::path> export_image(const std::filesystem::path &path,
+                                                const InitialImage &initial,
+                                                const ImageDelta &delta, Overwrite overwrite);
+// Before the image is made, as far as `path` is what will be written.
+void check_export(const std::filesystem::path &path, std::size_t regions, Overwrite overwrite);
 
 } // namespace fencepost::image

@@ -313,15 +313,13 @@ Template Recorder::template_of(const run::Inputs &inputs)
 
 std::string Recorder::command_line(const run::Inputs &inputs)
 {
-    const std::vector<fs::path> pm_files(inputs.config.pm.size(), "PM");
-    MachinePlan plan = templates_.plan(inputs.config, "RAM", pm_files);
-    plan.restore = true;
+    MachinePlan plan = templates_.shown_plan(inputs.config);
     plan.mailbox_file = "MAILBOX";
     plan.console_file = "CONSOLE";
     plan.extra_arguments = {"-plugin", fmt::format("{},trace=TRACE,stacks={},recording=off",
                                                    escape_commas(tracer_plugin()),
                                                    inputs.stacks ? "on" : "off")};
-    return quoted(qemu_command(require_qemu(), plan, ChannelFds()));
+    return shown_command(plan);
 }
 
 agent::JobReport Recorder::observe(const run::Inputs &inputs, const agent::ObservationPlan &plan)

@@ -9,6 +9,7 @@
 #include "replayer/oracle/oracle_choice.h"
 #include "replayer/run/inputs.h"
 #include "replayer/run/interrupted.h"
+#include "replayer/states/trace_options.h"
 #include "replayer/test/exploration.h"
 #include "replayer/test/run_judge.h"
 #include "trace/journal.h"
@@ -24,18 +25,6 @@ std::string joined(std::vector<std::string> names)
     for (const std::string &name : names)
         text += (text.empty() ? "" : ",") + name;
     return text;
-}
-
-states::WalkOptions walk_of(const trace::TraceReader &reader, const TestRequest &request,
-                            const run::TestSpec &spec)
-{
-    states::WalkOptions walk = request.walk;
-    if (!request.window.empty())
-        walk.window = states::parse_window(request.window, reader);
-    walk.incidental = {reader, trace::incidental_functions(request.incidental.empty()
-                                                               ? spec.incidental
-                                                               : request.incidental)};
-    return walk;
 }
 
 // Before any guest starts.
@@ -86,7 +75,9 @@ TestReport test_recorded(const run::RunFiles &files, const std::filesystem::path
 
     TestOptions options;
     options.oracles = joined(oracles);
-    options.walk = walk_of(reader, request, inputs.test);
+    options.walk =
+        states::in_trace(request.walk, reader, request.window,
+                         request.incidental.empty() ? inputs.test.incidental : request.incidental);
     options.jobs =
         request.jobs != 0 ? request.jobs : std::max(1u, std::thread::hardware_concurrency());
     options.limit = request.limit;
