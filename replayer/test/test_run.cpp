@@ -15,6 +15,40 @@ namespace fencepost::test {
 
 namespace {
 
+ResultsSubject subject_of(const trace::TraceReader &reader, const oracle::Judge &judge,
+                          const TestOptions &options)
+{
+    ResultsSubject subject = {reader.recording().event_digest, options.oracles, options.producers};
+    if (const auto promise = judge.promise()) // by default it comes from a table of fencepost's
+        subject.producers.push_back(
+            {"promise", "the promise held against the file system", describe(promise->promise)});
+    return subject;
+}
+
+// Earlier verdicts that do not count: the user says so, or what produced them has changed. Returns
+// what has.
+std::string forget_outdated(const run::RunFiles &run, const ResultsSubject &subject,
+                            const TestOptions &options)
+{
+    if (options.restart)
+        forget_results(run);
+    std::string changed = changed_since(run.results(), subject);
+    if (changed.empty())
+        return changed;
+    if (options.say)
+        options.say(fmt::format("{} has changed: earlier verdicts do not count", changed));
+    forget_results(run);
+    return changed;
+}
+
+void begin_session(Results &results, const TestGuest &guest, const TestOptions &options)
+{
+    results.begin_session({states::text_of(options.walk.strategies),
+                           std::string(name_of(options.walk.model)),
+                           std::string(name_of(options.walk.fences)), options.walk.seed,
+                           options.jobs, guest.describe()});
+}
+
 // Judged once for all sessions.
 Baseline baseline_of(const WorkerPlan &plan, const run::RunFiles &run, const TestGuest &guest,
                      const TestOptions &options, Results &results)
@@ -55,6 +89,36 @@ TestReport stopped_by(Baseline baseline, const oracle::Judge &judge, Results &re
     return report;
 }
 
+// Ends the session too. What is finished is finished, whatever stops the rest.
+void run_to_the_end(TestWalk &walk, Results &results)
+{
+    const TestReport &report = walk.report();
+    try {
+        walk.run();
+    } catch (const Error &error) {
+        try {
+            walk.stop();
+            results.end_session({error.kind() == ErrorKind::interrupted ? "interrupted" : "trouble",
+                                 report.seconds, walk.walk_report().generated, report.tested});
+        } catch (const Error &worse) {
+            spdlog::debug("what was tested last could not be kept: {}", worse.what());
+        }
+        throw;
+    }
+    results.end_session(
+        {to_string(report.stop), report.seconds, report.walk.generated, report.tested});
+}
+
+void add_all_sessions(TestReport &report, Results &results, const trace::TraceReader &reader)
+{
+    report.masked = results.masked();
+    report.all_verdicts = results.verdicts();
+    report.disagreements = results.disagreements();
+    report.infra_reasons = results.infra_reasons();
+    report.states = results.states();
+    report.findings = findings_in(results, reader);
+}
+
 } // namespace
 
 bool TestReport::found_bugs() const
@@ -93,23 +157,10 @@ TestReport test_run(const run::RunFiles &run, const TestGuest &guest, oracle::Ju
     const trace::TraceReader reader(run.trace());
     states::require_complete(reader);
     const PmPlace place(guest.cache(), guest.source().config, options.jobs);
-    if (options.restart)
-        forget_results(run);
-    ResultsSubject subject = {reader.recording().event_digest, options.oracles, options.producers};
-    if (const auto promise = judge.promise()) // by default it comes from a table of fencepost's
-        subject.producers.push_back(
-            {"promise", "the promise held against the file system", describe(promise->promise)});
-    const std::string changed = changed_since(run.results(), subject);
-    if (!changed.empty()) {
-        if (options.say)
-            options.say(fmt::format("{} has changed: earlier verdicts do not count", changed));
-        forget_results(run);
-    }
+    const ResultsSubject subject = subject_of(reader, judge, options);
+    const std::string changed = forget_outdated(run, subject, options);
     Results results(run.results(), subject);
-    results.begin_session({states::text_of(options.walk.strategies),
-                           std::string(name_of(options.walk.model)),
-                           std::string(name_of(options.walk.fences)), options.walk.seed,
-                           options.jobs, guest.describe()});
+    begin_session(results, guest, options);
     if (const auto finding = workload_finding(run, reader.recording())) {
         results.put_workload_finding(*finding);
         write_workload_finding(run, *finding);
@@ -124,28 +175,9 @@ TestReport test_run(const run::RunFiles &run, const TestGuest &guest, oracle::Ju
     TestReport &report = walk.report();
     report.promise = judge.promise();
     report.started_anew = changed;
-    try {
-        walk.run();
-    } catch (const Error &error) {
-        // What is finished is finished, whatever stopped the rest.
-        try {
-            walk.stop();
-            results.end_session({error.kind() == ErrorKind::interrupted ? "interrupted" : "trouble",
-                                 report.seconds, walk.walk_report().generated, report.tested});
-        } catch (const Error &worse) {
-            spdlog::debug("what was tested last could not be kept: {}", worse.what());
-        }
-        throw;
-    }
-    results.end_session(
-        {to_string(report.stop), report.seconds, report.walk.generated, report.tested});
     report.baseline = std::move(baseline);
-    report.masked = results.masked();
-    report.all_verdicts = results.verdicts();
-    report.disagreements = results.disagreements();
-    report.infra_reasons = results.infra_reasons();
-    report.states = results.states();
-    report.findings = findings_in(results, reader);
+    run_to_the_end(walk, results);
+    add_all_sessions(report, results, reader);
     update_findings(run, report.findings);
     return report;
 }

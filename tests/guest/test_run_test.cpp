@@ -199,21 +199,31 @@ TEST(TestRun, ConfirmsPassesInFreshGuests)
     EXPECT_GE(report.workers.restores, 7u);
 }
 
-// The judge misses one store: wherever it was executed and is not in PM, something is wrong.
-TEST(TestRun, FailuresBecomeFindingsWithEverythingToLookAt)
-{
-    const trace::TraceReader reader(recorded().files().trace());
-    const image::InitialImage initial(reader);
-    // The first store of the workload that is in flight at some crash point and changes its line.
-    std::uint64_t seq = 0;
+// The first store of the workload that is in flight at some crash point and changes its line.
+struct MissedStore {
+    std::uint64_t seq = 0; // the crash point
     std::uint64_t line = 0;
-    std::uint64_t last_seq = 0; // at which it is in flight
     std::array<std::byte, 64> before = {};
+
+    // Whether the image of that crash point lacks it.
+    bool is_missing(const Subject &subject, std::uint64_t pm_base) const
+    {
+        std::array<char, 64> now = {};
+        std::ifstream file(subject.pm_files[0]);
+        file.seekg(static_cast<std::streamoff>(line * 64 - pm_base));
+        file.read(now.data(), 64);
+        return subject.crash_seq == seq && std::memcmp(now.data(), before.data(), 64) == 0;
+    }
+};
+
+MissedStore find_store_to_miss(const trace::TraceReader &reader, const image::InitialImage &initial)
+{
+    MissedStore found;
     states::WalkOptions walk;
     walk.strategies = states::parse_strategies("none-all");
     image::Listener finder(
         initial, [&](const states::StateView &state, image::StateImages &images) {
-            if (state.levels.base != states::Base::all || seq != 0)
+            if (state.levels.base != states::Base::all || found.seq != 0)
                 return true;
             std::vector<image::LineContent> lines;
             images.lines_in_flight(state, lines);
@@ -221,27 +231,52 @@ TEST(TestRun, FailuresBecomeFindingsWithEverythingToLookAt)
                 const std::byte *guaranteed = images.images().guaranteed().line(each.line);
                 if (state.point.seq > reader.event_count() / 2 &&
                     std::memcmp(guaranteed, each.bytes.data(), 64) != 0) {
-                    seq = last_seq = state.point.seq;
-                    line = each.line;
-                    std::memcpy(before.data(), guaranteed, 64);
+                    found.seq = state.point.seq;
+                    found.line = each.line;
+                    std::memcpy(found.before.data(), guaranteed, 64);
                     return true;
                 }
             }
             return true;
         });
     states::StateWalk(reader, walk).run(finder);
-    ASSERT_NE(seq, 0u);
+    return found;
+}
+
+// A finding of a line that is missing at `seq`, and its files.
+void expect_everything_to_look_at(const Finding &finding, std::uint64_t seq)
+{
+    EXPECT_EQ(finding.summary, "a line is missing");
+    EXPECT_EQ(finding.decides, findings::Decides::absent);
+    const findings::Place *absent = place_of(finding, findings::kAbsent);
+    ASSERT_TRUE(absent);
+    EXPECT_EQ(absent, &finding.places.front());
+    EXPECT_FALSE(absent->operation.empty());
+    EXPECT_FALSE(absent->at.code.function.empty());
+    EXPECT_FALSE(absent->at.callers.empty());
+    const auto directory = recorded().files().findings() / finding.id;
+    const auto summary = nlohmann::json::parse(read_file(directory / "summary.json"));
+    EXPECT_EQ(summary, report::to_json(finding)) << "also of one that an earlier test found";
+    EXPECT_EQ(summary.at("evidence").at(0).at("details").at("seq"), seq);
+    EXPECT_FALSE(place_of(finding, findings::kPresent));
+    EXPECT_EQ(read_file(directory / "console.log"), "what the kernel said");
+    EXPECT_EQ(image::read_delta(directory / "image.delta").state, finding.state);
+}
+
+// The judge misses one store: wherever it was executed and is not in PM, something is wrong.
+TEST(TestRun, FailuresBecomeFindingsWithEverythingToLookAt)
+{
+    const trace::TraceReader reader(recorded().files().trace());
+    const image::InitialImage initial(reader);
+    const MissedStore missed = find_store_to_miss(reader, initial);
+    ASSERT_NE(missed.seq, 0u);
 
     MountJudge judge;
     std::atomic<unsigned> failed = 0;
     judge.then = [&](const Subject &subject) {
         Judgement said;
         said.kernel_log = "what the kernel said";
-        std::array<char, 64> now = {};
-        std::ifstream file(subject.pm_files[0]);
-        file.seekg(static_cast<std::streamoff>(line * 64 - initial.regions()[0].base));
-        file.read(now.data(), 64);
-        if (subject.crash_seq == seq && std::memcmp(now.data(), before.data(), 64) == 0) {
+        if (missed.is_missing(subject, initial.regions()[0].base)) {
             ++failed;
             said.verdict = Verdict::inconsistent;
             said.evidence.push_back({"test", Verdict::inconsistent, "a line is missing",
@@ -251,7 +286,7 @@ TEST(TestRun, FailuresBecomeFindingsWithEverythingToLookAt)
     };
     TestOptions options = options_of("none-all,random:20");
     options.restart = true;
-    options.walk.window.first_seq = options.walk.window.last_seq = seq;
+    options.walk.window.first_seq = options.walk.window.last_seq = missed.seq;
     const TestReport first = run(judge, options);
     // As a process leaves it that is killed before it has written the verdict.
     const auto lost = recorded().files().findings() / "0123456789ab";
@@ -266,21 +301,7 @@ TEST(TestRun, FailuresBecomeFindingsWithEverythingToLookAt)
     std::uint64_t images = 0;
     for (const Finding &finding : report.findings) {
         images += finding.count;
-        EXPECT_EQ(finding.summary, "a line is missing");
-        EXPECT_EQ(finding.decides, findings::Decides::absent);
-        const findings::Place *absent = place_of(finding, findings::kAbsent);
-        ASSERT_TRUE(absent);
-        EXPECT_EQ(absent, &finding.places.front());
-        EXPECT_FALSE(absent->operation.empty());
-        EXPECT_FALSE(absent->at.code.function.empty());
-        EXPECT_FALSE(absent->at.callers.empty());
-        const auto directory = recorded().files().findings() / finding.id;
-        const auto summary = nlohmann::json::parse(read_file(directory / "summary.json"));
-        EXPECT_EQ(summary, report::to_json(finding)) << "also of one that an earlier test found";
-        EXPECT_EQ(summary.at("evidence").at(0).at("details").at("seq"), seq);
-        EXPECT_FALSE(place_of(finding, findings::kPresent));
-        EXPECT_EQ(read_file(directory / "console.log"), "what the kernel said");
-        EXPECT_EQ(image::read_delta(directory / "image.delta").state, finding.state);
+        expect_everything_to_look_at(finding, missed.seq);
     }
     EXPECT_EQ(images, report.all_verdicts.at("inconsistent"));
     EXPECT_GE(failed, 2 * images) << "each failure is judged in a fresh guest too";
