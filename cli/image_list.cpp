@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // `fencepost image list` and `fencepost image prune`: what the cache holds, and away with the
 // stale.
+#include "base/byte_size.h"
 #include "cli/image_verbs.h"
 
 #include <fmt/core.h>
@@ -56,7 +57,7 @@ void print(const TemplateStatus &status)
         fmt::print(" {}, {}, {} clock, {} CPU, {} PM", config.image, status.known->backend,
                    to_string(config.clock), config.cpus, config.pm.size());
         if (!config.pm.empty())
-            fmt::print(" of {} ({})", guest::format_size(config.pm[0].size),
+            fmt::print(" of {} ({})", format_size(config.pm[0].size),
                        to_string(config.pm[0].attach));
     }
     fmt::print(", {:.1f} MB{}\n", megabytes(status.bytes),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // `fencepost image try`: restores a guest and uses its PM, step by step.
+#include "base/byte_size.h"
 #include "cli/image_verbs.h"
 
 #include <cstdio>

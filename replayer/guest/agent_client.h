@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "guest-images/agent/protocol.h"
+#include "replayer/guest/judged/guest_lost.h"
 
 namespace fencepost::guest {
 
@@ -36,31 +37,6 @@ using agent::RunRequest;
 using agent::UnmountReply;
 using agent::WriteFileReply;
 using agent::WriteFileRequest;
-
-enum class ChannelLoss {
-    closed,      // the guest's end is gone, or the machine has ended
-    timed_out,   // no complete answer by the deadline
-    protocol,    // what came is no valid frame or not the answer to what was asked
-    server_lost, // the agent's server died on this request; a new one takes the next
-    crashed,     // the guest's kernel crashed meanwhile, though it may go on
-};
-
-class AgentLost : public Error {
-public:
-    AgentLost(ChannelLoss loss, const std::string &message,
-              std::optional<JudgeStep> step = std::nullopt)
-        : Error(ErrorKind::guest, message), loss_(loss), step_(step)
-    {
-    }
-
-    ChannelLoss loss() const { return loss_; }
-    // Of a judge request: the last one that was begun.
-    std::optional<JudgeStep> step() const { return step_; }
-
-private:
-    ChannelLoss loss_;
-    std::optional<JudgeStep> step_;
-};
 
 // What the guest said: the reply, or an errno with a sentence. Which of the two is good news is
 // for the caller to judge.

@@ -99,6 +99,20 @@ void Guest::resume_on(ChannelKind channel, Deadline deadline)
     with_agent([&](AgentClient &agent) { agent.ping(deadline); });
 }
 
+agent::JudgeReply Guest::judge(const agent::JudgeRequest &request, Deadline deadline)
+{
+    return *with_agent([&](AgentClient &agent) { return agent.judge(request, deadline); });
+}
+
+void Guest::take_file(const agent::JobFile &file, Deadline deadline)
+{
+    const auto reply = with_agent([&](AgentClient &agent) {
+        return agent.write_whole_file(file.path, file.contents, file.mode, deadline);
+    });
+    if (!reply)
+        fail(ErrorKind::guest, "a guest cannot take {}: {}", file.path, reply.message());
+}
+
 void Guest::power_off(Deadline deadline)
 {
     with_agent([&](AgentClient &agent) { agent.power_off(deadline); });

@@ -8,40 +8,14 @@
 
 #include "replayer/guest/agent_client.h"
 #include "replayer/guest/guest_log.h"
+#include "replayer/guest/judged/judged_guest.h"
 #include "replayer/guest/machine.h"
 
 namespace fencepost::guest {
 
-enum class GuestEnd {
-    powered_off,
-    rebooted,
-    panicked,
-    crashed,      // oops, BUG, lockup: it may go on, but not with what it was asked
-    hung,         // the machine runs, the agent does not answer
-    agent_broken, // the agent answers nonsense
-    machine_died, // QEMU ended by itself or was killed
-};
-
 const char *to_string(GuestEnd end);
 
-// Thrown when a guest can no longer be talked to.
-class GuestLost : public Error {
-public:
-    GuestLost(GuestEnd end, const std::string &message,
-              std::optional<JudgeStep> step = std::nullopt)
-        : Error(ErrorKind::guest, message), end_(end), step_(step)
-    {
-    }
-    GuestEnd end() const { return end_; }
-    // Of a judge request: the last one that was begun.
-    std::optional<JudgeStep> step() const { return step_; }
-
-private:
-    GuestEnd end_;
-    std::optional<JudgeStep> step_;
-};
-
-class Guest {
+class Guest : public JudgedGuest {
 public:
     // Takes over a machine that has just been started; the channel is known for a restored one.
     explicit Guest(std::unique_ptr<Machine> machine);
@@ -62,12 +36,18 @@ public:
     }
 
     Machine &machine() { return *machine_; }
-    // For a CPU of the host, so far; see run_delay.h.
-    std::chrono::milliseconds waited_for_cpu() const;
     const GuestLog &log() const { return *log_; }
-    // The number of the last record of the kernel log that belongs to images judged before.
-    std::uint64_t judged_records() const { return judged_records_; }
-    void set_judged_records(std::uint64_t sequence) { judged_records_ = sequence; }
+
+    agent::JudgeReply judge(const agent::JudgeRequest &request, Deadline deadline) override;
+    void take_file(const agent::JobFile &file, Deadline deadline) override;
+    std::string kernel_log() const override { return log_->kernel_log(); }
+    std::string console() const override { return log_->console(); }
+    std::optional<KernelCrash> wait_for_crash(std::chrono::milliseconds span) const override
+    {
+        return log_->wait_for_crash(span);
+    }
+    std::chrono::milliseconds waited_for_cpu() const override;
+
     // Asks the guest to power off and waits for QEMU's end.
     void power_off(Deadline deadline);
 
@@ -81,7 +61,6 @@ private:
     Fd control_serial_;
     std::optional<AgentClient> agent_;
     std::unique_ptr<GuestLog> log_;
-    std::uint64_t judged_records_ = 0;
 };
 
 } // namespace fencepost::guest

@@ -2,8 +2,7 @@
 // See guest_config.h.
 #include "replayer/guest/guest_config.h"
 
-#include <charconv>
-
+#include "base/byte_size.h"
 #include "base/error.h"
 
 namespace fencepost::guest {
@@ -14,6 +13,12 @@ std::uint64_t pm_base(const GuestConfig &config, std::size_t index)
     for (std::size_t i = 0; i < index; ++i)
         address += config.pm[i].size;
     return address;
+}
+
+std::uint64_t pm_data_offset(const PmConfig &device)
+{
+    constexpr std::uint64_t kNvdimmDataOffset = 2ull << 20; // info block, and room for page structs
+    return device.attach == PmAttach::nvdimm ? kNvdimmDataOffset : 0;
 }
 
 void validate(const GuestConfig &config)
@@ -40,32 +45,6 @@ void validate(const GuestConfig &config)
         if (device.attach != config.pm.front().attach)
             fail(ErrorKind::usage, "all PM devices of a guest are attached the same way");
     }
-}
-
-std::uint64_t parse_size(const std::string &text)
-{
-    std::uint64_t number = 0;
-    const char *end = text.data() + text.size();
-    const auto [rest, error] = std::from_chars(text.data(), end, number);
-    std::string_view suffix(rest, static_cast<std::size_t>(end - rest));
-    if (suffix.ends_with("iB"))
-        suffix.remove_suffix(2);
-    const int shift = suffix.empty()  ? 0
-                      : suffix == "K" ? 10
-                      : suffix == "M" ? 20
-                      : suffix == "G" ? 30
-                                      : -1;
-    if (error != std::errc() || shift < 0 || number > (UINT64_MAX >> shift))
-        fail(ErrorKind::usage, "'{}' is not a size; write for example 128M or 1G", text);
-    return number << shift;
-}
-
-std::string format_size(std::uint64_t bytes)
-{
-    for (const auto &[shift, suffix] : {std::pair{30, 'G'}, {20, 'M'}, {10, 'K'}})
-        if (bytes && bytes % (1ull << shift) == 0)
-            return fmt::format("{}{}", bytes >> shift, suffix);
-    return fmt::format("{}", bytes);
 }
 
 const char *to_string(PmAttach attach)

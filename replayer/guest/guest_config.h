@@ -38,12 +38,11 @@ constexpr std::uint64_t kPmAlignment = 2ull << 20;
 // Guest-physical address of a PM device, by its place in config.pm.
 std::uint64_t pm_base(const GuestConfig &config, std::size_t index);
 
+// Bytes of a device's file before the data that the guest sees as /dev/pmemN.
+std::uint64_t pm_data_offset(const PmConfig &device);
+
 // Throws a usage error that names the field and its range.
 void validate(const GuestConfig &config);
-
-// "128M", "1G", "65536K" or bytes.
-std::uint64_t parse_size(const std::string &text);
-std::string format_size(std::uint64_t bytes);
 
 const char *to_string(PmAttach attach);
 const char *to_string(Accelerator accelerator);

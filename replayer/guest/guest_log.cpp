@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "replayer/guest/log_patterns.h"
+#include "replayer/guest/judged/log_patterns.h"
 
 namespace fencepost::guest {
 

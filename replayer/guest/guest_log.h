@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "base/fd.h"
-#include "replayer/guest/kernel_crash.h"
+#include "replayer/guest/judged/kernel_crash.h"
 
 namespace fencepost::guest {
 

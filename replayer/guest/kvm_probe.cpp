@@ -10,8 +10,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/scratch.h"
 #include "replayer/guest/qemu_machine.h"
-#include "replayer/guest/scratch.h"
 
 namespace fencepost::guest {
 

@@ -25,8 +25,8 @@
 #include "base/files.h"
 #include "base/interrupt.h"
 #include "base/json.h"
+#include "base/scratch.h"
 #include "replayer/guest/libvirt_events.h"
-#include "replayer/guest/scratch.h"
 
 namespace fencepost::guest {
 

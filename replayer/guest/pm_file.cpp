@@ -23,7 +23,6 @@ namespace {
 
 constexpr std::uint64_t kInfoBlockOffset = 4096;
 constexpr std::size_t kInfoBlockSize = 4096;
-constexpr std::uint64_t kNvdimmDataOffset = 2ull << 20;
 
 struct InfoBlock {
     char signature[16];
@@ -67,8 +66,8 @@ InfoBlock info_block(const PmConfig &device)
     std::memcpy(block.uuid, "fencepost fsdax", 16);
     block.version_major = 1;
     block.version_minor = 4;
-    block.data_offset = kNvdimmDataOffset;
-    block.page_count = (device.size - kNvdimmDataOffset) / 4096;
+    block.data_offset = pm_data_offset(device);
+    block.page_count = (device.size - pm_data_offset(device)) / 4096;
     block.mode = 1;
     block.align = kPmAlignment;
     block.page_size = 4096;
@@ -125,11 +124,6 @@ void make_xfs(const fs::path &path, const PmConfig &device, const std::vector<st
 }
 
 } // namespace
-
-std::uint64_t pm_data_offset(const PmConfig &device)
-{
-    return device.attach == PmAttach::nvdimm ? kNvdimmDataOffset : 0;
-}
 
 void create_pm_file(const fs::path &path, const PmConfig &device)
 {

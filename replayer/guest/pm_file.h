@@ -11,9 +11,6 @@
 
 namespace fencepost::guest {
 
-// Bytes before the data that the guest sees as /dev/pmemN.
-std::uint64_t pm_data_offset(const PmConfig &device);
-
 // Makes a sparse file of the device's size; an NVDIMM gets the info block that puts it in fsdax
 // mode. An existing file is replaced.
 void create_pm_file(const std::filesystem::path &path, const PmConfig &device);

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/byte_size.h"
 #include "base/child_process.h"
 #include "base/error.h"
 #include "guest-images/agent/mailbox.h"

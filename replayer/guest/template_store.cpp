@@ -14,9 +14,10 @@
 #include "base/digest.h"
 #include "base/files.h"
 #include "base/interrupt.h"
+#include "base/scratch.h"
 #include "replayer/guest/pm_file.h"
 #include "replayer/guest/qemu_command.h"
-#include "replayer/guest/scratch.h"
+#include "replayer/guest/scratch_sweep.h"
 #include "replayer/guest/template_manifest.h"
 
 namespace fencepost::guest {

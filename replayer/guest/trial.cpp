@@ -2,8 +2,9 @@
 // See trial.h.
 #include "replayer/guest/trial.h"
 
+#include "base/byte_size.h"
+#include "base/scratch.h"
 #include "replayer/guest/pm_file.h"
-#include "replayer/guest/scratch.h"
 
 namespace fencepost::guest {
 

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "replayer/guest/scratch.h"
+#include "base/scratch.h"
 #include "replayer/oracle/oracle.h"
 #include "replayer/oracle/oracle_folder.h"
 
@@ -31,7 +31,7 @@ public:
 
 private:
     OracleFolder folder_;
-    guest::ScratchDirectory scratch_;
+    ScratchDirectory scratch_;
 };
 
 struct ProgramAnswer {

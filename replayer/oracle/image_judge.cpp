@@ -6,9 +6,8 @@
 #include <optional>
 
 #include "base/deadline.h"
-#include "replayer/guest/guest.h"
-#include "replayer/guest/log_patterns.h"
-#include "replayer/guest/pm_file.h"
+#include "replayer/guest/judged/judged_guest.h"
+#include "replayer/guest/judged/log_patterns.h"
 #include "replayer/oracle/lost_guest.h"
 #include "replayer/oracle/oracle_choice.h"
 
@@ -41,7 +40,7 @@ class ImageJudge : public Judge {
 public:
     explicit ImageJudge(const JudgeSettings &settings);
 
-    void prepare(guest::Guest &guest) override;
+    void prepare(guest::JudgedGuest &guest) override;
     std::uint64_t expectation(std::uint64_t crash_seq) const override;
     std::optional<run::ChosenPromise> promise() const override;
     UserOracle user_oracle() const override;
@@ -82,19 +81,12 @@ ImageJudge::ImageJudge(const JudgeSettings &settings)
     closing_.remove = true;
 }
 
-void ImageJudge::prepare(guest::Guest &guest)
+void ImageJudge::prepare(guest::JudgedGuest &guest)
 {
     const std::chrono::seconds limit(inputs_.test.time_limit);
-    guest.with_agent([&](guest::AgentClient &agent) {
-        for (const auto &oracle : oracles_)
-            for (const agent::JobFile &file : oracle->files()) {
-                const auto reply = agent.write_whole_file(file.path, file.contents, file.mode,
-                                                          Deadline::after(limit));
-                if (!reply)
-                    fail(ErrorKind::guest, "a guest cannot take {}: {}", file.path,
-                         reply.message());
-            }
-    });
+    for (const auto &oracle : oracles_)
+        for (const agent::JobFile &file : oracle->files())
+            guest.take_file(file, Deadline::after(limit));
 }
 
 std::uint64_t ImageJudge::expectation(std::uint64_t crash_seq) const
@@ -179,10 +171,8 @@ bool ImageJudge::ask_host(Phase phase, const Subject &subject, Judgement &judgem
 {
     if (!inputs_.mount)
         return true;
-    const std::size_t number = inputs_.mount->pm_device;
-    const guest::PmConfig &device = inputs_.config.pm.at(number);
-    const std::uint64_t offset = guest::pm_data_offset(device);
-    const PmPart part = {subject.pm_files[number], offset, device.size - offset};
+    const run::Mount &mount = *inputs_.mount;
+    const PmPart part = {subject.pm_files[mount.pm_device], mount.offset, mount.size};
     const TimeSpent spent(judgement.oracle_seconds);
     bool looked = true;
     for (const auto &oracle : oracles_)
@@ -193,21 +183,19 @@ bool ImageJudge::ask_host(Phase phase, const Subject &subject, Judgement &judgem
 // False: it answered, but its kernel had crashed, and `judgement` says so.
 bool ImageJudge::ask_guest(Round &round, const Subject &subject, Judgement &judgement) const
 {
-    guest::Guest &guest = subject.guest;
+    guest::JudgedGuest &guest = subject.guest;
     const Question question = question_of(subject);
     for (const auto &oracle : oracles_)
         oracle->ask_about(question, round.request);
     // What a restored guest says when it wakes up is not about the image.
     if (guest.judged_records() == 0)
-        guest.set_judged_records(guest::last_sequence(guest.log().kernel_log()));
+        guest.set_judged_records(guest::last_sequence(guest.kernel_log()));
     // The guest's clock goes on while the guest waits for a CPU, and with it a command's limit.
     const bool commands = !round.request.command.argv.empty();
     const auto waited = commands ? guest.waited_for_cpu() : std::chrono::milliseconds(0);
     {
         const TimeSpent spent(judgement.guest_seconds);
-        round.reply = *guest.with_agent([&](guest::AgentClient &agent) {
-            return agent.judge(round.request, Deadline::after(answer_time(subject)));
-        });
+        round.reply = guest.judge(round.request, Deadline::after(answer_time(subject)));
     }
     round.starved = commands && 2 * (guest.waited_for_cpu() - waited) > question.time_limit;
     const std::string &log = round.reply.kernel_log;

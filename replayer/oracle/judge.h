@@ -15,7 +15,7 @@
 #include "replayer/run/promise.h"
 
 namespace fencepost::guest {
-class Guest;
+class JudgedGuest;
 }
 
 namespace fencepost::oracle {
@@ -80,7 +80,7 @@ bool is_failure(Verdict verdict);
 
 // A guest that has the image in its PM and has not looked at it yet.
 struct Subject {
-    guest::Guest &guest;
+    guest::JudgedGuest &guest;
     // What the guest has as PM, shared with it. To be read only: writes of others than the guest
     // are not undone.
     std::span<const std::filesystem::path> pm_files;
@@ -108,7 +108,7 @@ public:
     Judge &operator=(const Judge &) = delete;
 
     // Once for each guest that was restored, before its first image.
-    virtual void prepare(guest::Guest &) {}
+    virtual void prepare(guest::JudgedGuest &) {}
 
     // Equal numbers: an image is worth the same at both crash points, so that it is judged once.
     // What a workload has promised changes with its operations, and with it what an image may hold.

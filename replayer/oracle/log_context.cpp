@@ -4,7 +4,7 @@
 
 #include <cctype>
 
-#include "replayer/guest/kernel_crash.h"
+#include "replayer/guest/judged/kernel_crash.h"
 
 namespace fencepost::oracle {
 

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "replayer/guest/kernel_crash.h"
-#include "replayer/guest/log_patterns.h"
+#include "replayer/guest/judged/kernel_crash.h"
+#include "replayer/guest/judged/log_patterns.h"
 
 namespace fencepost::oracle {
 

@@ -4,7 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "replayer/guest/guest.h"
+#include "replayer/guest/judged/guest_lost.h"
+#include "replayer/guest/judged/judged_guest.h"
 #include "replayer/oracle/log_watch.h"
 
 namespace fencepost::oracle {
@@ -25,19 +26,19 @@ std::string end_of(const std::string &text)
 }
 
 // Of this image's test only: a warm guest had others before.
-std::string log_of(const guest::Guest &guest)
+std::string log_of(const guest::JudgedGuest &guest)
 {
-    return guest::records_after(guest.log().kernel_log(), guest.judged_records());
+    return guest::records_after(guest.kernel_log(), guest.judged_records());
 }
 
-Judgement of_crash(const guest::Guest &guest, const guest::KernelCrash &crash)
+Judgement of_crash(const guest::JudgedGuest &guest, const guest::KernelCrash &crash)
 {
     Judgement judgement;
     judgement.guest_spent = true;
     judgement.kernel_log = log_of(guest);
     // A kernel that panicked has told it to its console alone.
     if (!guest::find_kernel_crash(judgement.kernel_log))
-        judgement.kernel_log += end_of(guest.log().console());
+        judgement.kernel_log += end_of(guest.console());
     add_evidence(judgement, {"mount", Verdict::guest_crash, crash.title,
                              Details(json{{"line", crash.line},
                                           {"function", crash.function},
@@ -106,7 +107,7 @@ Evidence evidence_without_end(bool server_died)
 
 } // namespace
 
-Judgement judge_lost(const guest::Guest &guest, const Error &why)
+Judgement judge_lost(const guest::JudgedGuest &guest, const Error &why)
 {
     const auto *lost = dynamic_cast<const guest::GuestLost *>(&why);
     const auto *agent = dynamic_cast<const guest::AgentLost *>(&why);
@@ -119,7 +120,7 @@ Judgement judge_lost(const guest::Guest &guest, const Error &why)
         // What may still come: the end of an oops that was seen, or that which killed the server.
         const bool expected = agent || lost->end() == GuestEnd::crashed;
         const auto crash =
-            guest.log().wait_for_crash(expected ? kTellingTime : std::chrono::milliseconds(0));
+            guest.wait_for_crash(expected ? kTellingTime : std::chrono::milliseconds(0));
         if (crash) {
             Judgement judgement = of_crash(guest, *crash);
             judgement.guest_lost = gone;
@@ -136,20 +137,19 @@ Judgement judge_lost(const guest::Guest &guest, const Error &why)
         evidence.title = title_of_hang(lost->step(), judgement.kernel_log);
         evidence.summary = without_numbers(evidence.title);
     }
-    evidence.details =
-        Details(json{{"message", why.what()}, {"console", end_of(guest.log().console())}});
+    evidence.details = Details(json{{"message", why.what()}, {"console", end_of(guest.console())}});
     add_evidence(judgement, std::move(evidence));
     return judgement;
 }
 
-std::optional<Judgement> judge_crash(const guest::Guest &guest, std::string_view log)
+std::optional<Judgement> judge_crash(const guest::JudgedGuest &guest, std::string_view log)
 {
     auto crash = guest::find_kernel_crash(log);
     if (!crash)
         return std::nullopt;
     // The agent may have answered while the kernel was still telling it.
     if (!crash->complete)
-        if (auto whole = guest.log().wait_for_crash(kTellingTime))
+        if (auto whole = guest.wait_for_crash(kTellingTime))
             crash = whole;
     Judgement judgement = of_crash(guest, *crash);
     if (!guest::find_kernel_crash(judgement.kernel_log))

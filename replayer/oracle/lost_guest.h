@@ -12,10 +12,10 @@ namespace fencepost::oracle {
 
 // `why`: what was thrown while the guest was asked: guest::GuestLost, guest::AgentLost, or another
 // trouble of the guest's. A kernel that crashed, or a server that died, need not end the guest.
-Judgement judge_lost(const guest::Guest &guest, const Error &why);
+Judgement judge_lost(const guest::JudgedGuest &guest, const Error &why);
 
 // The guest answered, but its log tells a crash; nothing: it does not.
-std::optional<Judgement> judge_crash(const guest::Guest &guest, std::string_view log);
+std::optional<Judgement> judge_crash(const guest::JudgedGuest &guest, std::string_view log);
 
 // What two hangs must have in common to be the same: the step, and the last words before it.
 std::string words_of_hang(const Judgement &judgement);

@@ -6,11 +6,11 @@
 
 #include <unistd.h>
 
+#include "base/byte_size.h"
 #include "base/child_process.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "base/places.h"
-#include "replayer/guest/guest_config.h"
 #include "replayer/oracle/oracle_table.h"
 #include "replayer/run/spec_reader.h"
 
@@ -54,7 +54,7 @@ OracleFolder read_folder(const fs::path &directory, const std::string &name)
     oracle.limits.time = std::chrono::seconds(reader.number("time_limit", 1, 86400).value_or(60));
     if (const auto memory = reader.text("memory")) {
         try {
-            oracle.limits.memory = guest::parse_size(*memory);
+            oracle.limits.memory = parse_size(*memory);
         } catch (const Error &wrong) {
             reader.refuse("memory", "{}", wrong.what());
         }

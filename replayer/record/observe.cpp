@@ -76,7 +76,7 @@ run::Observations observe_workload(const run::RunFiles &run, const run::Inputs &
     if (!file_system.empty()) {
         use_file_system(observed.setup, file_system);
         use_file_system(observed.workload, file_system);
-        observed.mount = run::mount_of(observed.workload, observed.config.pm.size());
+        observed.mount = run::mount_of(observed.workload, observed.config.pm);
     }
     const Observer observer(run, std::move(observed), cache, progress);
     const std::string name = file_system.empty() ? "own" : file_system;

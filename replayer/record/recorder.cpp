@@ -45,7 +45,7 @@ run::Inputs Recorder::prepare(const run::Spec &spec, bool stacks)
     inputs.setup = setup_job(spec, source.pm_devices);
     inputs.workload = workload_job(spec, source.pm_devices);
     inputs.workload_step = workload_step(spec);
-    inputs.mount = run::mount_of(inputs.workload, inputs.config.pm.size());
+    inputs.mount = run::mount_of(inputs.workload, inputs.config.pm);
     inputs.host_time_limit = spec.workload.host_time_limit;
     inputs.spec = spec.text;
     inputs.stacks = stacks;

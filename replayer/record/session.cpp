@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "replayer/guest/log_patterns.h"
+#include "replayer/guest/judged/log_patterns.h"
 #include "replayer/guest/pm_file.h"
 #include "replayer/guest/qemu_command.h"
 #include "replayer/record/jobs.h"

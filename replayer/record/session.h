@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
+#include "base/scratch.h"
 #include "replayer/guest/recording_guest.h"
-#include "replayer/guest/scratch.h"
 #include "replayer/guest/template_store.h"
 #include "replayer/record/recorder.h"
 #include "replayer/run/inputs.h"
@@ -47,7 +47,7 @@ private:
     const guest::Template &source_;
     const run::Inputs &inputs_;
     const RecordProgress &progress_;
-    guest::ScratchDirectory scratch_;
+    ScratchDirectory scratch_;
     guest::RecordingFiles files_;
     std::filesystem::path trace_;
     std::vector<std::filesystem::path> pm_files_;

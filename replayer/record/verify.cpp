@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "replayer/guest/scratch.h"
+#include "base/scratch.h"
 #include "replayer/record/completeness.h"
 #include "replayer/run/inputs.h"
 #include "trace/whole_check.h"
@@ -75,7 +75,7 @@ void verify_repeats(const run::RunFiles &files, const fs::path &cache, unsigned 
             fmt::format("it was recorded by fencepost {}, this one is " FENCEPOST_VERSION,
                         recorded("tool_version")));
 
-    const guest::ScratchDirectory scratch(cache);
+    const ScratchDirectory scratch(cache);
     for (unsigned i = 0; i < times; ++i) {
         const fs::path trace = scratch.path() / "trace.db";
         const RecordResult again = recorder.record(inputs, trace, [&](std::size_t device) {

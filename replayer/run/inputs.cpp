@@ -92,7 +92,7 @@ std::optional<json> inputs_if_any(const RunFiles &files)
 
 } // namespace
 
-std::optional<Mount> mount_of(const agent::Job &job, std::size_t devices)
+std::optional<Mount> mount_of(const agent::Job &job, std::span<const guest::PmConfig> devices)
 {
     constexpr std::string_view kPrefix = "/dev/pmem";
     for (const agent::JobStep &step : job.steps) {
@@ -102,9 +102,10 @@ std::optional<Mount> mount_of(const agent::Job &job, std::size_t devices)
         const std::size_t number = source.starts_with(kPrefix)
                                        ? std::strtoul(source.c_str() + kPrefix.size(), nullptr, 10)
                                        : 0;
-        if (number >= devices)
+        if (number >= devices.size())
             fail(ErrorKind::trace, "the run mounts {}, which is not one of its PM devices", source);
-        return Mount{step.mount, number};
+        const std::uint64_t offset = guest::pm_data_offset(devices[number]);
+        return Mount{step.mount, number, offset, devices[number].size - offset};
     }
     return std::nullopt;
 }
@@ -169,7 +170,7 @@ Inputs load_inputs(const RunFiles &files)
             !agent::decode_job(read_from(run, files.workload_job(), kMostJob), inputs.workload))
             fail(ErrorKind::trace, "the jobs of {} are damaged", where);
         guest::validate(inputs.config);
-        inputs.mount = mount_of(inputs.workload, inputs.config.pm.size());
+        inputs.mount = mount_of(inputs.workload, inputs.config.pm);
     } catch (const json::exception &) {
         fail(ErrorKind::trace, "inputs.json of {} is damaged", where);
     } catch (const Error &error) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,9 @@ namespace fencepost::run {
 struct Mount {
     agent::MountRequest request;
     std::size_t pm_device = 0; // that it is on
+    // In the device's file.
+    std::uint64_t offset = 0;
+    std::uint64_t size = 0;
 };
 
 // Everything that decides what a recording holds. Kept with a run, so that it can be made again.
@@ -37,7 +41,7 @@ struct Inputs {
 };
 
 // What the workload's job mounts first. A trace error for a device that is none of the guest's.
-std::optional<Mount> mount_of(const agent::Job &job, std::size_t devices);
+std::optional<Mount> mount_of(const agent::Job &job, std::span<const guest::PmConfig> devices);
 
 // The step that is the workload itself. A trace error if the job has no such step.
 const agent::JobStep &workload_of(const Inputs &inputs);

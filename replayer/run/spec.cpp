@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/byte_size.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "replayer/run/spec_document.h"
@@ -71,7 +72,7 @@ private:
                               const std::string &text)
     {
         try {
-            return guest::parse_size(text);
+            return parse_size(text);
         } catch (const Error &error) {
             reader.refuse(field, "{}", error.what());
         }

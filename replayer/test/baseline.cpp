@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
-#include "replayer/guest/scratch.h"
+#include "base/scratch.h"
 #include "replayer/oracle/oracle.h"
 #include "replayer/record/recorder.h"
 #include "replayer/run/inputs.h"
@@ -126,7 +126,7 @@ Baseline judge_baseline(const WorkerPlan &plan, const run::RunFiles &run, const 
         return std::move(judging.baseline);
     if (say)
         say("running the workload once more, to judge what it leaves without a crash");
-    const guest::ScratchDirectory scratch(cache);
+    const ScratchDirectory scratch(cache);
     try {
         record::Recorder recorder(cache, {[](const std::string &) {}, {}});
         const std::vector<fs::path> files =

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "replayer/guest/scratch_sweep.h"
 
 namespace fencepost::test {
 

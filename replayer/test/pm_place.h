@@ -4,8 +4,8 @@
 
 #include <filesystem>
 
+#include "base/scratch.h"
 #include "replayer/guest/guest_config.h"
-#include "replayer/guest/scratch.h"
 
 namespace fencepost::test {
 
@@ -16,7 +16,7 @@ public:
     const std::filesystem::path &path() const { return scratch_.path(); }
 
 private:
-    guest::ScratchDirectory scratch_;
+    ScratchDirectory scratch_;
 };
 
 } // namespace fencepost::test

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/places.h"
-#include "replayer/guest/scratch.h"
+#include "base/scratch.h"
 #include "tests/guest/world.h"
 
 namespace fencepost::guest {

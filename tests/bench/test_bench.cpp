@@ -28,7 +28,7 @@ class EveryState : public oracle::Judge {
 public:
     explicit EveryState(std::unique_ptr<oracle::Judge> judge) : judge_(std::move(judge)) {}
 
-    void prepare(guest::Guest &guest) override { judge_->prepare(guest); }
+    void prepare(guest::JudgedGuest &guest) override { judge_->prepare(guest); }
     bool has_baseline() const override { return judge_->has_baseline(); }
     void mask(const std::vector<oracle::Evidence> &objections) override
     {

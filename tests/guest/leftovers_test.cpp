@@ -9,7 +9,7 @@
 #include "base/child_process.h"
 #include "base/error.h"
 #include "base/places.h"
-#include "replayer/guest/scratch.h"
+#include "replayer/guest/scratch_sweep.h"
 #include "tests/guest/world.h"
 
 namespace fencepost::guest {

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/places.h"
 #include "tests/guest/kernel_module.h"
+#include "tests/guest/whole_guest.h"
 
 namespace fencepost::test {
 
@@ -56,7 +57,7 @@ oracle::JudgeSettings settings(std::uint32_t time_limit, std::vector<std::string
     mount.kind = agent::StepKind::mount;
     mount.mount = {"/dev/pmem0", "/mnt/pm", "moodfs", ""};
     settings.inputs.workload.steps = {mount};
-    settings.inputs.mount = run::mount_of(settings.inputs.workload, 1);
+    settings.inputs.mount = run::mount_of(settings.inputs.workload, settings.inputs.config.pm);
     settings.inputs.test.time_limit = time_limit;
     settings.oracles = {"mount"};
     if (!recovery.empty())
@@ -68,8 +69,9 @@ oracle::JudgeSettings settings(std::uint32_t time_limit, std::vector<std::string
 
 } // namespace
 
-void MoodyJudge::prepare(Guest &guest)
+void MoodyJudge::prepare(JudgedGuest &judged)
 {
+    Guest &guest = whole(judged);
     guest.with_agent([&](AgentClient &agent) {
         if (!agent.write_whole_file("/tmp/moodfs.ko", module_, 0644, soon()))
             fail(ErrorKind::guest, "the guest cannot take the module");

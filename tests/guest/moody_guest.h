@@ -21,7 +21,7 @@ public:
     {
     }
 
-    void prepare(Guest &guest) override;
+    void prepare(JudgedGuest &judged) override;
     bool has_baseline() const override { return judge_->has_baseline(); }
     void mask(const std::vector<oracle::Evidence> &objections) override
     {

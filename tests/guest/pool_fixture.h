@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "replayer/test/pool/worker_pool.h"
+#include "tests/guest/whole_guest.h"
 #include "tests/guest/world.h"
 
 namespace fencepost::test {
@@ -42,11 +43,11 @@ public:
         const auto act = acts_.find(subject.crash_seq);
         judgement = act == acts_.end() ? use_file_system(subject) : act->second(subject, times);
     }
-    void prepare(Guest &) override { ++prepared; }
+    void prepare(JudgedGuest &) override { ++prepared; }
 
     static Judgement use_file_system(const Subject &subject)
     {
-        subject.guest.with_agent([&](AgentClient &agent) {
+        whole(subject.guest).with_agent([&](AgentClient &agent) {
             EXPECT_TRUE(agent.mount({"/dev/pmem0", "/mnt/pm", "ext4", "dax"}, soon()));
             EXPECT_TRUE(
                 agent.write_whole_file("/mnt/pm/file", std::string(20000, 'x'), 0644, soon()));

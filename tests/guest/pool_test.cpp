@@ -26,7 +26,7 @@ using oracle::Verdict;
 void run_and_wait(const Subject &subject, const std::vector<std::string> &argv,
                   Deadline deadline = soon())
 {
-    subject.guest.with_agent([&](AgentClient &agent) {
+    whole(subject.guest).with_agent([&](AgentClient &agent) {
         RunRequest request;
         request.argv = argv;
         agent.run(request, deadline);
@@ -37,8 +37,8 @@ void run_and_wait(const Subject &subject, const std::vector<std::string> &argv,
 
 void kill_machine(const Subject &subject)
 {
-    syscall(SYS_pidfd_send_signal, subject.guest.machine().end_fd(), SIGKILL, nullptr, 0);
-    subject.guest.with_agent([&](AgentClient &agent) {
+    syscall(SYS_pidfd_send_signal, whole(subject.guest).machine().end_fd(), SIGKILL, nullptr, 0);
+    whole(subject.guest).with_agent([&](AgentClient &agent) {
         for (;;)
             agent.ping(soon());
     });
@@ -80,7 +80,7 @@ TEST_F(PoolTest, GuestsThatEndCostOneImage)
         return {};
     });
     judge_.on(8, [](const Subject &subject, unsigned) -> Judgement {
-        subject.guest.with_agent([&](AgentClient &agent) {
+        whole(subject.guest).with_agent([&](AgentClient &agent) {
             EXPECT_TRUE(
                 agent.write_whole_file("/tmp/garbage", read_file(CHANNEL_GARBAGE), 0755, soon()));
         });
@@ -156,7 +156,7 @@ TEST_F(PoolTest, ASpentGuestIsNotGivenAnotherImage)
     judge_.on(2, [&](const Subject &subject, unsigned times) -> Judgement {
         if (times == 1)
             kill_machine(subject);
-        subject.guest.with_agent([&](AgentClient &agent) {
+        whole(subject.guest).with_agent([&](AgentClient &agent) {
             EXPECT_TRUE(agent.mount({"/dev/pmem0", "/mnt/pm", "ext4", "dax"}, soon()));
             EXPECT_TRUE(agent.write_whole_file(left, "x", 0644, soon()));
         });
@@ -167,8 +167,9 @@ TEST_F(PoolTest, ASpentGuestIsNotGivenAnotherImage)
         return said;
     });
     judge_.on(3, [&](const Subject &subject, unsigned) -> Judgement {
-        subject.guest.with_agent(
-            [&](AgentClient &agent) { EXPECT_FALSE(agent.read_whole_file(left, 1000, soon())); });
+        whole(subject.guest).with_agent([&](AgentClient &agent) {
+            EXPECT_FALSE(agent.read_whole_file(left, 1000, soon()));
+        });
         return {};
     });
     const auto outcomes = test(3);
@@ -182,7 +183,7 @@ TEST_F(PoolTest, ASpentGuestIsNotGivenAnotherImage)
 void reclaim_pm(const Subject &subject)
 {
     std::ifstream maps(
-        fmt::format("/proc/{}/maps", pid_of(subject.guest.machine().end_fd()).value()));
+        fmt::format("/proc/{}/maps", pid_of(whole(subject.guest).machine().end_fd()).value()));
     for (std::string line; std::getline(maps, line);) {
         std::uint64_t start = 0;
         std::uint64_t end = 0;
@@ -190,7 +191,7 @@ void reclaim_pm(const Subject &subject)
             std::sscanf(line.c_str(), "%" SCNx64 "-%" SCNx64, &start, &end) != 2)
             continue;
         iovec range = {reinterpret_cast<void *>(start), end - start};
-        EXPECT_GE(syscall(SYS_process_madvise, subject.guest.machine().end_fd(), &range, 1,
+        EXPECT_GE(syscall(SYS_process_madvise, whole(subject.guest).machine().end_fd(), &range, 1,
                           MADV_PAGEOUT, 0),
                   0);
     }

@@ -10,6 +10,7 @@
 #include "analyzer/report/json.h"
 #include "replayer/image/delta_file.h"
 #include "tests/guest/recorded_run.h"
+#include "tests/guest/whole_guest.h"
 #include "tests/states/image_listener.h"
 
 namespace fencepost::test {
@@ -36,7 +37,7 @@ public:
         ++judged;
         const Deadline deadline = Deadline::after(std::chrono::minutes(2));
         judgement = then(subject);
-        subject.guest.with_agent([&](guest::AgentClient &agent) {
+        whole(subject.guest).with_agent([&](guest::AgentClient &agent) {
             EXPECT_TRUE(agent.mount({"/dev/pmem0", "/mnt/pm", "ext4", "dax"}, deadline));
             EXPECT_TRUE(agent.unmount("/mnt/pm", deadline));
         });

@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/byte_size.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "replayer/guest/libvirt_machine.h"

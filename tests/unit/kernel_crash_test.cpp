@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Crashes as kernels tell them, in their log and on their console.
-#include "replayer/guest/kernel_crash.h"
+#include "replayer/guest/judged/kernel_crash.h"
 
 #include <gtest/gtest.h>
 
-#include "replayer/guest/log_patterns.h"
+#include "replayer/guest/judged/log_patterns.h"
 
 namespace fencepost::guest {
 namespace {

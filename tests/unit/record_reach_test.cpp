@@ -32,7 +32,7 @@ protected:
         step.kind = agent::StepKind::mount;
         step.mount = {"/dev/pmem0", "/mnt/pm", type, options};
         inputs.workload.steps.push_back(step);
-        inputs.mount = run::mount_of(inputs.workload, 1);
+        inputs.mount = run::mount_of(inputs.workload, inputs.config.pm);
         inputs.workload_step = inputs.workload.steps.size();
         inputs.workload.steps.emplace_back();
         return inputs;

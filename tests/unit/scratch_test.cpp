@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Scratch directories: in use while their process lives, swept once it is gone, however it went.
-#include "replayer/guest/scratch.h"
+#include "base/scratch.h"
+#include "replayer/guest/scratch_sweep.h"
 
 #include <csignal>
 #include <sys/wait.h>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // See kernel_crash.h.
-#include "replayer/guest/kernel_crash.h"
+#include "replayer/guest/judged/kernel_crash.h"
 
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <charconv>
 
-#include "replayer/guest/log_patterns.h"
+#include "replayer/guest/judged/log_patterns.h"
 
 namespace fencepost::guest {
 

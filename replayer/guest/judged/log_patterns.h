@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "replayer/guest/kernel_crash.h"
+#include "replayer/guest/judged/kernel_crash.h"
 
 namespace fencepost::guest {
 

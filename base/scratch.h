@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Directories for the files of running machines, which outlive no process for long.
+// Directories for files that outlive no process for long.
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <optional>
 
 #include "base/files.h"
 
-namespace fencepost::guest {
+namespace fencepost {
 
 // A directory CACHE/scratch/XXXXXX. A lock in it, held by this process, says that it is in use.
 class ScratchDirectory {
@@ -22,13 +24,8 @@ private:
     FileLock lock_;
 };
 
-struct Swept {
-    int directories = 0;
-    int processes = 0;
-};
+// Scratch directories of processes that ended without removing them. None is made meanwhile.
+void visit_leftovers(const std::filesystem::path &cache,
+                     const std::function<void(const std::filesystem::path &)> &visit);
 
-// Removes the scratch directories of processes that ended without doing so, and kills the machines
-// that still use one.
-Swept sweep_scratch(const std::filesystem::path &cache);
-
-} // namespace fencepost::guest
+} // namespace fencepost

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // See log_patterns.h.
-#include "replayer/guest/log_patterns.h"
+#include "replayer/guest/judged/log_patterns.h"
 
 #include <algorithm>
 #include <array>
