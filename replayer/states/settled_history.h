@@ -35,14 +35,16 @@ public:
         }
     };
 
-    // `content`: the line's bytes before the piece is written there. A store that changes nothing
-    // need not be known: with or without it, a line holds the same.
+    // `content`: the line's bytes before the piece is written there. A non-temporal store that
+    // changes nothing need not be known: with or without it, a line holds the same. A cached one
+    // also orders the stores of its unit and of its line.
     void add(std::uint64_t line, const model::Piece &piece, std::uint64_t guaranteed,
              const std::byte *content)
     {
         const bool joined = piece.joined || (!entries_.empty() && entries_.back().piece.joined &&
                                              entries_.back().piece.seq == piece.seq);
-        if (!joined && std::memcmp(content + piece.offset, &piece.value, piece.size) == 0)
+        if (piece.non_temporal && !joined &&
+            std::memcmp(content + piece.offset, &piece.value, piece.size) == 0)
             return;
         Entry entry = {line, piece, guaranteed, 0};
         std::memcpy(&entry.before, content + piece.offset, piece.size);

@@ -154,6 +154,22 @@ store pmem0+0x80 8 = 7
 
 // A lock word in PM that was taken and given back holds what it held before, however much of that
 // is in flight.
+// The cached store writes the bytes of the non-temporal one below it, so it changes nothing; but
+// its second half cannot be there without the first, nor that without the non-temporal store.
+TEST_F(LabelTest, AStoreThatChangesNothingOrdersOthers)
+{
+    EXPECT_EQ(labels(R"(
+nt_store pmem0+0x0 8 = 1
+nt_store pmem0+0x40 8 = 0x6161616161616161
+store pmem0+0x40 16 = "aaaaaaaaaaaaaaaa"
+fence lock_rmw
+nt_store pmem0+0x40 8 = 0
+v2 flush wbnoinvd
+op_begin 1
+)"),
+              (Labels{"5-x10", "6-x2", "7-x0", "7-x2"}));
+}
+
 TEST_F(LabelTest, BytesThatGoBack)
 {
     constexpr std::string_view text = R"(
