@@ -47,7 +47,7 @@ static uint64_t increment(struct cell *cell)
     uint64_t seen = get(cell);
 
     if (has_bug("not_atomic")) {
-        usleep(1000); /* as if something else had to be done meanwhile: the other thread comes by */
+        usleep(100); /* as if something else had to be done meanwhile: the other thread comes by */
         set(cell, seen + 1);
         return seen + 1;
     }
