@@ -10,15 +10,10 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "random_events.h"
+#include "sanitized.h"
 #include "trace/query.h"
 #include "trace/reader.h"
 #include "trace/writer.h"
-
-#if defined(__has_feature)
-#define FENCEPOST_CLANG_ASAN __has_feature(address_sanitizer)
-#else
-#define FENCEPOST_CLANG_ASAN 0
-#endif
 
 namespace fencepost::trace {
 namespace {
@@ -326,7 +321,7 @@ TEST_F(Sql, DamageIsAnErrorOfTheQuery)
 }
 
 // A sanitized extension does not load into an ordinary program, so that build has no such test.
-#if !defined(__SANITIZE_ADDRESS__) && !FENCEPOST_CLANG_ASAN
+#if !FENCEPOST_ASAN
 constexpr char kQuery[] =
     "SELECT count(*), sum(line), hex(max(value)) FROM event WHERE kind = 'store' AND seq > 8000";
 
