@@ -4,14 +4,10 @@
 A reason makes one right: a comment that begins with `Long because`, directly above the function or in the first lines
 of the file. Functions of C++ are found by their braces, as clang-format sets them: each alone in its line, both
 at the same depth.
-
-lengths.py TABLE    TABLE names what is still to be split (lengths.toml)
 """
 import ast
 import re
 import sys
-import tomllib
-from pathlib import Path
 
 from sources import ROOT, python_sources, sources
 
@@ -61,30 +57,26 @@ def python_functions(text):
 
 
 def too_long(file, functions_of):
-    """Yields (name, what is wrong)."""
+    """Yields what is wrong, a sentence each."""
     text = (ROOT / file).read_text()
     lines = text.splitlines()
     if len(lines) > MOST_LINES and not any(REASON.match(line) for line in lines[:HEAD]):
-        yield str(file), f"{file} has {len(lines)} lines, more than {MOST_LINES}"
+        yield f"{file} has {len(lines)} lines, more than {MOST_LINES}"
     for first, last, name in functions_of(text):
         count = last - first + 1
         if count > MOST_FUNCTION_LINES and not has_reason_above(lines, first):
-            yield f"{file}:{name}", f"{file}:{first + 1}: {name} has {count} lines, more than {MOST_FUNCTION_LINES}"
+            yield f"{file}:{first + 1}: {name} has {count} lines, more than {MOST_FUNCTION_LINES}"
 
 
-def main(arguments):
-    to_be_split = set(tomllib.loads(Path(arguments[0]).read_text())["to_be_split"])
-    found = {}
+def main():
+    wrong = []
     for file in sources(".h", ".cpp", ".c"):
-        found.update(too_long(file, brace_functions))
+        wrong += too_long(file, brace_functions)
     for file in python_sources():
-        found.update(too_long(file, python_functions))
-    wrong = [text for name, text in sorted(found.items()) if name not in to_be_split]
-    wrong += [f"{arguments[0]}: {name} is short, or gone; remove it from the list"
-              for name in sorted(to_be_split - found.keys())]
+        wrong += too_long(file, python_functions)
     print("\n".join(wrong) if wrong else "no file and no function is too long without a reason")
     sys.exit(1 if wrong else 0)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

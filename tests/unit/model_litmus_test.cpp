@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+// Long because it is a table, a row a litmus test.
 // Litmus tests of x86 persistency: a program, and what may be found in PM after a power failure at
 // any point of it. Where a case has the shape of one in the literature, it says so; the others are
 // this project's own. All variables are 0 at first.
@@ -159,6 +160,7 @@ bool matches(const Contents &contents, const std::string &outcome)
     return true;
 }
 
+// Long because it is that table.
 std::vector<Litmus> cases()
 {
     const auto eadr = ModelKind::eadr;

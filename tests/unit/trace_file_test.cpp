@@ -343,10 +343,12 @@ TEST_F(TraceFile, MemoryDoesNotGrowWithTheTrace)
             [&](std::uint64_t, const Event &event, auto) { sum += event.address; });
         EXPECT_GT(sum, 0u);
     };
-    const long small = memory_peak_kib([&] { record_and_scan(20); });
-    const long large = memory_peak_kib([&] { record_and_scan(200); });
-    EXPECT_GT(std::filesystem::file_size(path()), 30u << 20);
-    EXPECT_LT(large - small, 4096);
+    // Both have batches of full size. How large these get depends on how busy the machine is.
+    const long small = memory_peak_kib([&] { record_and_scan(60); });
+    const auto small_file = std::filesystem::file_size(path());
+    const long large = memory_peak_kib([&] { record_and_scan(360); });
+    EXPECT_GT(std::filesystem::file_size(path()) - small_file, 45u << 20);
+    EXPECT_LT(large - small, 16 << 10);
 }
 #endif
 
