@@ -317,10 +317,8 @@ TEST(TestRun, FailuresBecomeFindingsWithEverythingToLookAt)
 // record, the second a body. What recovery says is the same for both. Their lengths differ, so that
 // the agent stores them with different instructions.
 const char *const kTwoFlags = R"(
-[pm]
-size = "32M"
-[file_system]
-type = "ext4"
+pm.size = "32M"
+file_system.type = "ext4"
 [setup]
 script = "dd if=/dev/zero of=ledger bs=4096 count=2 2>/dev/null"
 [workload]

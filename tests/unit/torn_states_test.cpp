@@ -35,7 +35,7 @@ TEST_F(States, Runs)
 }
 
 // By level of a run: whether its first unit is there, and how many pieces.
-using Counts = std::set<std::pair<bool, std::size_t>>;
+using PieceCounts = std::set<std::pair<bool, std::size_t>>;
 
 // Each line is in a state that is legal by itself, and what is there ends at one place.
 class Cuts : public StateListener {
@@ -52,7 +52,7 @@ public:
         return true;
     }
 
-    std::map<std::uint64_t, Counts> pieces_there;
+    std::map<std::uint64_t, PieceCounts> pieces_there;
 
 private:
     void run(const ItemTable &table, const Item &item, std::uint64_t level)
@@ -112,14 +112,14 @@ TEST_F(States, RunsAreCutAtLegalPlaces)
             // Without the first store of a cached line there is nothing of it.
             const bool any_order = model == model::ModelKind::adr && total == 160;
             const std::size_t end = any_order ? 1 : total / 20;
-            EXPECT_EQ(found.at(kRunNone), (Counts{{false, 0}}));
-            EXPECT_EQ(found.at(kRunFirstUnit), (Counts{{true, 1}}));
-            EXPECT_EQ(found.at(kRunFirstHalf), (Counts{{true, total / 2}}));
-            EXPECT_EQ(found.at(kRunAllButLastUnit), (Counts{{true, total - 1}}));
-            EXPECT_EQ(found.at(kRunAllButFirstUnit), (Counts{{false, total - end}}));
-            EXPECT_EQ(found.at(kRunSecondHalf), (Counts{{false, total / 2}}));
-            EXPECT_EQ(found.at(kRunLastUnit), (Counts{{false, end}}));
-            EXPECT_EQ(found.at(kRunLastUnit + 1), (Counts{{true, total}}));
+            EXPECT_EQ(found.at(kRunNone), (PieceCounts{{false, 0}}));
+            EXPECT_EQ(found.at(kRunFirstUnit), (PieceCounts{{true, 1}}));
+            EXPECT_EQ(found.at(kRunFirstHalf), (PieceCounts{{true, total / 2}}));
+            EXPECT_EQ(found.at(kRunAllButLastUnit), (PieceCounts{{true, total - 1}}));
+            EXPECT_EQ(found.at(kRunAllButFirstUnit), (PieceCounts{{false, total - end}}));
+            EXPECT_EQ(found.at(kRunSecondHalf), (PieceCounts{{false, total / 2}}));
+            EXPECT_EQ(found.at(kRunLastUnit), (PieceCounts{{false, end}}));
+            EXPECT_EQ(found.at(kRunLastUnit + 1), (PieceCounts{{true, total}}));
             std::size_t behind = 0;
             for (const auto &[level, counts] : found)
                 behind += level >= kRunCuts && !counts.begin()->first;
