@@ -206,6 +206,9 @@ void add_analyze(App &app, Context &context)
                    "Also findings in third-party code reviewed as correct");
     verb->add_flag("--list-rules", options->list_rules, "Lists the rules");
     verb->footer("Rules: docs/reference/rules.md. Examples: docs/how-to/analyze.md.");
+    verb->examples({{"analyze run", "all rules on the trace of a run"},
+                    {"analyze run --rule missing-flush --rule missing-fence", "two of them"},
+                    {"analyze run --write-baseline known.json", "accepts what is found now"}});
     verb->callback([options, &context] { run_analyze(*options, context); });
 }
 

@@ -3,6 +3,7 @@
 #include "cli/command_line.h"
 
 #include <cstdio>
+#include <sstream>
 #include <utility>
 
 #include <CLI/CLI.hpp>
@@ -62,6 +63,7 @@ Option *Option::excludes(const Option *other)
 Option *Option::one_of(const std::vector<std::string> &values)
 {
     inner_->check(CLI::IsMember(values));
+    choices_ = values;
     return this;
 }
 
@@ -94,7 +96,17 @@ App::App(const std::string &description, const std::string &name)
 {
 }
 
-App::App(CLI::App *inner) : inner_(inner) {}
+App::App(CLI::App *inner) : inner_(inner)
+{
+    inner_->footer([this] {
+        std::string text = footer_();
+        if (!examples_.empty())
+            text += text.empty() ? "Examples:\n" : "\n\nExamples:\n";
+        for (const Example &each : examples_)
+            text += "  fencepost " + each.command + "\n      " + each.what + "\n";
+        return text;
+    });
+}
 
 App::~App() = default;
 
@@ -164,12 +176,17 @@ void App::set_version_flag(const std::string &name, const std::string &version)
 
 void App::footer(std::function<std::string()> text)
 {
-    inner_->footer(std::move(text));
+    footer_ = std::move(text);
 }
 
 void App::footer(const std::string &text)
 {
-    inner_->footer(text);
+    footer_ = [text] { return text; };
+}
+
+void App::examples(std::vector<Example> examples)
+{
+    examples_ = std::move(examples);
 }
 
 void App::fallthrough()
@@ -199,6 +216,40 @@ std::optional<int> App::parse(int argc, const char *const *argv)
         return 2;
     }
     return std::nullopt;
+}
+
+OptionText App::text_of(const CLI::Option &option) const
+{
+    OptionText text = {.value = option.get_type_size() == 0 ? "" : option.get_type_name(),
+                       .description = option.get_description(),
+                       .default_value = option.get_default_str(),
+                       .by_place = !option.nonpositional(),
+                       .required = option.get_required()};
+    if (text.by_place)
+        text.names = {option.get_name()};
+    for (const std::string &name : option.get_snames())
+        text.names.push_back("-" + name);
+    for (const std::string &name : option.get_lnames())
+        text.names.push_back("--" + name);
+    for (const Option &kept : options_)
+        if (kept.inner_ == &option && !kept.choices_.empty())
+            text.choices = kept.choices_;
+    return text;
+}
+
+VerbText App::text() const
+{
+    VerbText text = {.name = inner_->get_name(),
+                     .description = inner_->get_description(),
+                     .examples = examples_};
+    for (const CLI::Option *option : inner_->get_options())
+        text.options.push_back(text_of(*option));
+    std::istringstream lines(footer_());
+    for (std::string line; std::getline(lines, line);)
+        text.paragraphs.push_back(line);
+    for (const App &verb : verbs_)
+        text.verbs.push_back(verb.text());
+    return text;
 }
 
 Option *App::keep(CLI::Option *option)

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/verb_text.h"
+
 namespace CLI {
 class App;
 class Option;
@@ -41,7 +43,10 @@ public:
     Option *each(std::function<void(const std::string &)> see);
 
 private:
+    friend class App;
+
     CLI::Option *inner_;
+    std::vector<std::string> choices_ = {};
 };
 
 // `fencepost`, or a verb of it. What options write to must outlive parse().
@@ -74,11 +79,16 @@ public:
     void footer(const std::string &text);
     // Made when --help asks for it: reading folders costs other verbs nothing.
     void footer(std::function<std::string()> text);
+    // Below the footer.
+    void examples(std::vector<Example> examples);
     // A verb's options may stand before the options of `fencepost` itself.
     void fallthrough();
     // What the verb does.
     void callback(std::function<void()> work);
     void parse_complete_callback(std::function<void()> before_verbs);
+
+    // With all verbs below.
+    VerbText text() const;
 
     // Runs the callback of the verb that is named. The exit status where there is none to run:
     // --help, a mistake.
@@ -86,9 +96,12 @@ public:
 
 private:
     Option *keep(CLI::Option *option);
+    OptionText text_of(const CLI::Option &option) const;
 
     std::unique_ptr<CLI::App> own_; // of `fencepost`; a verb's belongs to that one
     CLI::App *inner_;
+    std::function<std::string()> footer_ = [] { return std::string(); };
+    std::vector<Example> examples_ = {};
     std::list<App> verbs_;
     std::list<Option> options_;
 };

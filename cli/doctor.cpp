@@ -67,6 +67,7 @@ void add_doctor(App &app, Context &context)
 {
     App *verb = app.add_subcommand("doctor",
                                    "Says what works on this machine, and how to fix what doesn't");
+    verb->examples({{"doctor", "QEMU, plugins, libvirt, tools, cache"}});
     verb->callback([&context] { run_doctor(context); });
 }
 

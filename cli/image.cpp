@@ -95,6 +95,9 @@ void add_build(App &verb, Context &context)
     command->add_option("--packages", options->packages,
                         "Where Debian packages are kept instead of in the cache");
     command->add_flag("--refresh", options->request.refresh, "Ask apt for newer packages");
+    command->examples({{"image build", "Debian's cloud kernel"},
+                       {"image build --name mine --kernel bzImage --modules lib/modules/6.1",
+                        "a kernel of yours"}});
     command->callback([options, &context] { build(*options, context); });
 }
 

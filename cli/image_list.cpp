@@ -103,12 +103,13 @@ void prune(const Context &context)
 
 void add_image_list(App &image, Context &context)
 {
-    image
-        .add_subcommand("list",
-                        "Images and templates in the cache, and whether they are up to date")
-        ->callback([&context] { list(context); });
-    image.add_subcommand("prune", "Remove templates that would never be used again")
-        ->callback([&context] { prune(context); });
+    App *shown = image.add_subcommand(
+        "list", "Images and templates in the cache, and whether they are up to date");
+    shown->examples({{"image list", "what is in the cache"}});
+    shown->callback([&context] { list(context); });
+    App *pruned = image.add_subcommand("prune", "Remove templates that would never be used again");
+    pruned->examples({{"image prune", "frees what nothing would use again"}});
+    pruned->callback([&context] { prune(context); });
 }
 
 } // namespace fencepost::cli

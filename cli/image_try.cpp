@@ -100,6 +100,8 @@ void add_image_try(App &image, Context &context)
     verb->add_option("--kernel-arguments", options->request.config.kernel_arguments,
                      "Appended to the kernel's command line");
     verb->add_flag("--dry-run", options->dry_run, "Print the QEMU command and do nothing");
+    verb->examples({{"image try --fs xfs", "XFS-DAX on an NVDIMM"},
+                    {"image try --attach e820 --name mine", "a kernel without NFIT"}});
     verb->callback([&context, options] { run_try(context, *options); });
 }
 

@@ -269,6 +269,7 @@ void add_info(App &app, Context &context)
     verb->add_option("--top", *limit, "How many functions and operations are listed")
         ->range(0u, 1000000u)
         ->capture_default_str();
+    verb->examples({{"info run --top 30", "what ran, and its thirty busiest functions"}});
     verb->callback([run, limit, &context] {
         const TraceReader reader(run::trace_of(*run));
         const bool interrupted = run::was_interrupted(reader);

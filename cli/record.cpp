@@ -116,6 +116,8 @@ void add_record(App &app, Context &context)
     auto options = std::make_shared<RecordArguments>();
     add_record_arguments(*verb, *options);
     verb->add_flag("--dry-run", options->dry_run, "Print the QEMU command and record nothing");
+    verb->examples({{"record docs/how-to/hello.toml -o run", "three shell commands on ext4"},
+                    {"record spec.toml -o run --dry-run", "the QEMU command alone"}});
     verb->callback([&context, options] { run_record(context, *options); });
 }
 

@@ -42,6 +42,7 @@ void add_repair(App &app, Context &context)
     verb->add_option("RUN", *run, "Run directory, or the trace in one")->required();
     verb->footer("Verbs that only read (info, sql, states, analyze, verify) never change a run. A "
                  "journal that fencepost cannot have written is refused.");
+    verb->examples({{"repair run", "after a kill -9 in the middle of a write"}});
     verb->callback([run, &context] { say_repaired(context, run::repair(*run)); });
 }
 

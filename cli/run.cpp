@@ -108,6 +108,10 @@ void add_run(App &app, Context &context)
     add_test_arguments(*verb, options->test);
     verb->footer("Each part is a verb of its own: record, verify, analyze, test. A run that was "
                  "stopped goes on where it was.");
+    verb->examples(
+        {{"run docs/how-to/ledger.toml -o run", "a workload with a planted bug"},
+         {"run spec.toml -o run --for 10m --jobs 2", "ten minutes of testing, two guests"},
+         {"run spec.toml -o run --bugs 1", "up to the first bug"}});
     verb->callback([&context, options] { run(context, *options); });
 }
 

@@ -63,6 +63,9 @@ void add_sql(App &app, Context &context)
         ->one_of({"table", "csv", "json"});
     verb->footer("Tables and views: docs/reference/trace-schema.md. Examples: "
                  "docs/how-to/query-a-trace.md.");
+    verb->examples(
+        {{"sql run \"SELECT kind, count(*) FROM event GROUP BY kind\"", "what was recorded"},
+         {"sql run --format csv - <query.sql", "a query from a file"}});
     verb->callback([options, &context] { run_sql(*options, context); });
 }
 

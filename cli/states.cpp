@@ -59,6 +59,9 @@ void add_states(App &app, Context &context)
     verb->add_flag("--force", options->force, "--export may replace a file that is there");
     verb->footer("How states come about: docs/explanation/crash-states.md. Examples: "
                  "docs/how-to/count-states.md.");
+    verb->examples({{"states run", "how many there are"},
+                    {"states run --window op:3 --list", "those of the third operation"},
+                    {"states run --show STATE", "what one of them lacks"}});
     verb->callback([options, &context] { run_states(*options, context); });
 }
 

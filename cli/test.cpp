@@ -192,6 +192,9 @@ void add_test(App &app, Context &context)
         return oracle_list() + "\nA test that was stopped goes on where it was. What it keeps: "
                                "docs/reference/results-db.md. Examples: docs/how-to/test.md.";
     });
+    verb->examples({{"test run", "goes on where the last test of the run ended"},
+                    {"test run --strategy random:20 --for 1h", "more states"},
+                    {"test run --oracle mount,usable --restart", "other oracles"}});
     verb->callback([&context, options] { run_test_verb(context, *options); });
 }
 

@@ -106,6 +106,7 @@ void add_tree(App &app, Context &context)
     verb->footer(
         "Exit status 1: it does not recover, or the tree contradicts itself. What lacks in "
         "a state: `fencepost states RUN --show STATE`.");
+    verb->examples({{"tree run STATE", "what comes back from one crash state"}});
     verb->callback([options, &context] { run_tree(context, *options); });
 }
 

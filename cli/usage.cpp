@@ -8,6 +8,8 @@
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
+#include "base/nearest.h"
+
 namespace fencepost::cli {
 
 namespace {
@@ -39,6 +41,17 @@ std::vector<std::string> verbs_of(const CLI::App &app)
     return names;
 }
 
+// Of a verb, and of `fencepost` itself: they may stand behind the verb.
+std::vector<std::string> options_of(const CLI::App &app)
+{
+    std::vector<std::string> names;
+    for (const CLI::App *each = &app; each; each = each->get_parent())
+        for (const CLI::Option *option : each->get_options())
+            for (const std::string &name : option->get_lnames())
+                names.push_back("--" + name);
+    return names;
+}
+
 // The verb that the line had come to, and how it is called.
 struct Place {
     const CLI::App *app;
@@ -62,10 +75,18 @@ std::string about_rest(const CLI::App &app, const Place &place)
     if (rest.empty())
         return "";
     const std::string &word = rest.front();
-    if (word.size() > 1 && word.starts_with('-'))
-        return fmt::format("there is no option '{}'", word.substr(0, word.find('=')));
-    if (const auto verbs = verbs_of(*place.app); !verbs.empty())
-        return fmt::format("there is no verb '{}'; there are {}", word, listed(verbs, "and"));
+    if (word.size() > 1 && word.starts_with('-')) {
+        const std::string option = word.substr(0, word.find('='));
+        const std::string meant = meant_name(option, options_of(*place.app));
+        return fmt::format("there is no option '{}'{}", option,
+                           meant.empty() ? "" : fmt::format("; did you mean {}?", meant));
+    }
+    if (const auto verbs = verbs_of(*place.app); !verbs.empty()) {
+        const std::string meant = meant_name(word, verbs);
+        return fmt::format("there is no verb '{}'; {}", word,
+                           meant.empty() ? "there are " + listed(verbs, "and")
+                                         : fmt::format("did you mean {}?", meant));
+    }
     return fmt::format("'{}' is one argument too many", word);
 }
 

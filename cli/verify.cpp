@@ -107,6 +107,8 @@ void add_verify(App &app, Context &context)
     verb->add_option("--times", options->times, "How often to record again; 0: only look")
         ->range(0u, 1000u)
         ->capture_default_str();
+    verb->examples({{"verify run", "records again once, and compares"},
+                    {"verify run --times 0", "looks at what is there"}});
     verb->callback([&context, options] { run_verify(context, *options); });
 }
 
