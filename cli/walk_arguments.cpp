@@ -20,8 +20,9 @@ void add_walk_arguments(App &verb, WalkArguments &arguments)
                                 states::strategy_names()))
         ->capture_default_str();
     verb.add_option("--seed", arguments.seed, "Of the strategy random")->capture_default_str();
-    verb.add_option("--window", arguments.window,
-                    "Where power may fail: seq:A-B, epoch:A-B, op:N, op:N-M or checkpoint:N-M");
+    verb.add_option(
+        "--window", arguments.window,
+        "Where power may fail: seq:A-B, epoch:A-B, op:N, op:N-M, checkpoint:N-M or function:NAME");
     verb.add_option("--group", arguments.group,
                     "Runs of lines written in sequence as one item: auto (16 lines or more), run "
                     "(2 or more), off")

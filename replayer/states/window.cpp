@@ -2,11 +2,14 @@
 // See window.h.
 #include "replayer/states/window.h"
 
+#include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <optional>
 
 #include "base/error.h"
 #include "qemu-plugin/marker/fencepost_marker.h"
+#include "replayer/states/function_window.h"
 
 namespace fencepost::states {
 
@@ -23,7 +26,8 @@ struct Range {
 [[noreturn]] void fail_window(std::string_view text)
 {
     fail(ErrorKind::usage,
-         "'{}' is not a window; there are seq:A-B, epoch:A-B, op:N, op:N-M and checkpoint:N-M",
+         "'{}' is not a window; there are seq:A-B, epoch:A-B, op:N, op:N-M, checkpoint:N-M and "
+         "function:NAME",
          text);
 }
 
@@ -52,18 +56,21 @@ Range parse_range(std::string_view words, std::string_view text)
 }
 
 struct Words {
-    std::string_view kind; // seq, epoch, op or checkpoint
+    std::string_view kind; // seq, epoch, op, checkpoint or function
     Range range;
+    std::string function;
 };
 
 Words parse_words(std::string_view text)
 {
     const std::size_t colon = text.find(':');
     const std::string_view kind = text.substr(0, colon);
+    if (kind == "function" && colon != std::string_view::npos && colon + 1 < text.size())
+        return {kind, {}, std::string(text.substr(colon + 1))};
     if (colon == std::string_view::npos ||
         (kind != "seq" && kind != "epoch" && kind != "op" && kind != "checkpoint"))
         fail_window(text);
-    return {kind, parse_range(text.substr(colon + 1), text)};
+    return {kind, parse_range(text.substr(colon + 1), text), {}};
 }
 
 std::optional<std::uint64_t> find_marker(const trace::TraceReader &reader, MarkerKind kind,
@@ -99,11 +106,21 @@ Window between_markers(const trace::TraceReader &reader, MarkerKind first, Marke
 
 } // namespace
 
+bool Window::in_a_span(std::uint64_t seq) const
+{
+    const auto behind =
+        std::upper_bound(spans.begin(), spans.end(), seq,
+                         [](std::uint64_t at, const Span &span) { return at < span.first_seq; });
+    return behind != spans.begin() && seq <= std::prev(behind)->last_seq;
+}
+
 Window parse_window(std::string_view text, const trace::TraceReader &reader)
 {
-    const auto [word, range] = parse_words(text);
+    const auto [word, range, function] = parse_words(text);
     Window window;
-    if (word == "seq") {
+    if (word == "function") {
+        window = function_window(reader, function);
+    } else if (word == "seq") {
         if (range.first > reader.event_count())
             fail(ErrorKind::usage, "the window '{}' begins after the end of the trace ({} events)",
                  text, reader.event_count());

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "trace/reader.h"
 
@@ -15,17 +16,26 @@ struct Window {
     std::uint64_t last_seq = UINT64_MAX; // a crash point itself, so that no state before it is lost
     std::uint64_t first_epoch = 0;
     std::uint64_t last_epoch = UINT64_MAX;
+    struct Span {
+        std::uint64_t first_seq = 0;
+        std::uint64_t last_seq = 0;
+    };
+    std::vector<Span> spans = {}; // in order, apart from each other; none: all in between
 
     bool contains(std::uint64_t seq, std::uint64_t epoch) const
     {
-        return seq >= first_seq && seq <= last_seq && epoch >= first_epoch && epoch <= last_epoch;
+        return seq >= first_seq && seq <= last_seq && epoch >= first_epoch && epoch <= last_epoch &&
+               (spans.empty() || in_a_span(seq));
     }
+
+private:
+    bool in_a_span(std::uint64_t seq) const;
 };
 
 // `seq:100-200`, `epoch:3-7`, `op:5` or `op:5-9` (operations by their number, until just after the
-// last has returned), `checkpoint:1-2` (from one checkpoint marker to the other). The end may be
-// left out: `seq:100-`. What does not parse, or names a marker that the trace does not have, is an
-// Error(usage).
+// last has returned), `checkpoint:1-2` (from one checkpoint marker to the other), of which the end
+// may be left out: `seq:100-`; `function:NAME` (see function_window.h). What does not parse, or
+// names what the trace does not have, is an Error(usage).
 Window parse_window(std::string_view text, const trace::TraceReader &reader);
 // Where the test begins: at the checkpoint `mark`, if the trace has one. Power does not fail
 // before.

@@ -42,6 +42,42 @@ checkpoint 8
         EXPECT_THROW(parse_window(text, reader), Error) << text;
 }
 
+// From the first thing that a function does to the fence behind the last, also in what it calls.
+TEST_F(States, WindowsOfAFunction)
+{
+    const trace::TraceReader reader = made(R"(
+store pmem0+0x40 8 = 1 @other
+flush clflush pmem0+0x40 @other
+store pmem0+0x40 8 = 2 @set ^insert.part.0<main
+flush clwb pmem0+0x40 @set ^insert.part.0<main
+store pmem0+0x80 8 = 2 @other ^main
+fence sfence @drain ^main
+store pmem0+0xc0 8 = 3 @other ^main
+flush clflush pmem0+0xc0 @other ^main
+store pmem0+0x100 8 = 4 @insert ^main
+flush clwb pmem0+0x100 @insert ^main
+fence sfence @drain ^insert<main
+store pmem0+0x140 8 = 5 @other ^main
+flush clflush pmem0+0x140 @other ^main
+)");
+    const auto within = [&](std::string_view window) {
+        return ids(reader, "all", {.window = parse_window(window, reader)});
+    };
+    EXPECT_EQ(ids(reader, "all"),
+              (List{"aea-1-a", "aea-5-a", "aea-7-a", "aea-10-a", "aea-12-a", "aea-13-a"}));
+    EXPECT_EQ(within("function:insert"), (List{"aea-5-a", "aea-10-a"}));
+    EXPECT_EQ(within("function:insert.isra.3"), (List{"aea-5-a", "aea-10-a"}));
+    EXPECT_EQ(within("function:set"), (List{"aea-5-a"}));
+    EXPECT_EQ(within("function:drain"), (List{"aea-5-a", "aea-10-a"}));
+    for (const char *text : {"function:", "function", "function:inser", "function:nobody"})
+        EXPECT_THROW(parse_window(text, reader), Error) << text;
+    try {
+        parse_window("function:insrt", reader);
+    } catch (const Error &error) {
+        EXPECT_STREQ(error.what(), "the trace has no function 'insrt'; did you mean insert?");
+    }
+}
+
 TEST_F(States, PowerDoesNotFailBeforeTheMark)
 {
     const auto states = [&](const std::string &text) {
