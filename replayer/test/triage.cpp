@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "analyzer/findings/site_name.h"
 #include "base/error.h"
 #include "replayer/test/finding_files.h"
 
@@ -104,11 +105,32 @@ void Triage::take(const Answer &answer)
     Case answered = std::move(*alike.asked);
     alike.asked.reset();
     answered.explanation.decided = answer.decided;
+    name_code(answered);
     answered.explanation.probing_failed = !answer.decided && !answer.gave_up;
     desk_.results.put_probes(answer);
     file(answered);
     for (Case &each : std::exchange(alike.waiting, {}))
         consider(std::move(each));
+}
+
+void Triage::name_code(Case &answered) const
+{
+    Explanation &explanation = answered.explanation;
+    if (!explanation.decided)
+        return;
+    const auto code = [&](const std::optional<trace::EventRef> &store) {
+        if (!store)
+            return StoreCode();
+        std::vector<std::string> names =
+            findings::site_names(names_.place(*store), operation_at(desk_.reader, store->seq));
+        StoreCode found = {std::move(names.front())};
+        names.erase(names.begin());
+        found.callers = std::move(names);
+        return found;
+    };
+    explanation.absent_code = code(explanation.decided->absent);
+    explanation.present_code = code(explanation.decided->present);
+    explanation.last = code(answered.failure.last_store);
 }
 
 void Triage::stop_asking()

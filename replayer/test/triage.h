@@ -68,6 +68,7 @@ private:
 
     bool may_ask(const Failure &failure) const;
     void consider(Case next);
+    void name_code(Case &answered) const;
     void file(const Case &filed);
     std::string file_finding(const Case &filed);
 

@@ -28,14 +28,35 @@ Explanation guess(const std::vector<trace::SiteId> &missing,
     return explanation;
 }
 
-// Sites that tests found to decide; 0: none.
+// Sites that tests found to decide; 0: none. Each is a function of its own, called by one that
+// `main` calls.
 Explanation tested(trace::SiteId absent, trace::SiteId present, Explanation explanation = {})
 {
     explanation.decided.emplace();
-    if (absent != 0)
+    if (absent != 0) {
         explanation.decided->absent = {.seq = absent, .site = absent};
-    if (present != 0)
+        explanation.absent_code = {"f" + std::to_string(absent), {"operation", "main"}};
+    }
+    if (present != 0) {
         explanation.decided->present = {.seq = present, .site = present};
+        explanation.present_code = {"f" + std::to_string(present), {"operation", "main"}};
+    }
+    explanation.last = {"last", {"operation", "main"}};
+    return explanation;
+}
+
+// As tested(), with names of functions, the innermost first.
+Explanation in_code(const std::vector<std::string> &absent, const std::vector<std::string> &present)
+{
+    static trace::SiteId site = 100;
+    const auto code = [](const std::vector<std::string> &names) {
+        return StoreCode{names.front(), {names.begin() + 1, names.end()}};
+    };
+    Explanation explanation = tested(absent.empty() ? 0 : ++site, present.empty() ? 0 : ++site);
+    if (!absent.empty())
+        explanation.absent_code = code(absent);
+    if (!present.empty())
+        explanation.present_code = code(present);
     return explanation;
 }
 
