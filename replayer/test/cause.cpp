@@ -25,15 +25,19 @@ bool is_common(const std::vector<std::string> &code, const std::string &name)
     return code.size() == 1 && code.front() == name;
 }
 
-// What was wrong at first may be guaranteed later, until the operation is over.
-bool goes_on_by_nothing(const Finding &finding, const Explanation &explanation, Words words)
+bool present_is_there(const Finding &finding, const Explanation &explanation)
 {
-    const StoreCode &last = explanation.last;
-    const bool in_scope = last.name == finding.scope || has(last.callers, finding.scope);
+    return finding.decides == Decides::present && one_is_there(explanation, finding.present_sites);
+}
+
+// What was wrong at first may be guaranteed later, until the operation is over.
+bool is_later(const Finding &finding, const Explanation &explanation)
+{
     if (finding.decides == Decides::neither)
-        return words == Words::same || finding.scope == scope_of(explanation);
-    return finding.decides == Decides::present && (words == Words::same || in_scope) &&
-           one_is_there(explanation, finding.present_sites);
+        return finding.scope == scope_of(explanation);
+    const StoreCode &last = explanation.last;
+    return (last.name == finding.scope || has(last.callers, finding.scope)) &&
+           present_is_there(finding, explanation);
 }
 
 // The store of somebody who works for many says only with its caller whose fault it is, unless it
@@ -109,22 +113,32 @@ std::string scope_of(const Explanation &explanation)
     return explanation.last.name + " < " + explanation.last.caller();
 }
 
-bool same_cause(const Finding &finding, const Explanation &explanation, Words words)
+bool same_cause(const Finding &finding, const Explanation &explanation)
 {
     const DecidingStores &decided = *explanation.decided;
-    const std::string &absent = explanation.absent_code.name;
-    const std::string &present = explanation.present_code.name;
     if (!decided.absent && !decided.present)
-        return goes_on_by_nothing(finding, explanation, words);
-    if ((decided.absent && is_common(finding.absent_code, absent)) ||
-        same_function(finding, explanation))
+        return is_later(finding, explanation);
+    if (decided.absent && is_common(finding.absent_code, explanation.absent_code.name))
         return true;
-    if (decided.present && is_common(finding.present_code, present) &&
-        (words == Words::same ||
-         (decided.absent ? is_in_charge(explanation) : same_service(finding, explanation))))
+    if (same_function(finding, explanation))
         return true;
-    // What decided by its presence may be guaranteed by now.
-    return decided.absent && has(finding.absent_code, absent) &&
+    return decided.present && is_common(finding.present_code, explanation.present_code.name) &&
+           (decided.absent ? is_in_charge(explanation) : same_service(finding, explanation));
+}
+
+bool same_flag(const Finding &finding, const Explanation &explanation)
+{
+    const DecidingStores &decided = *explanation.decided;
+    if (!decided.absent && !decided.present)
+        return finding.decides == Decides::neither || present_is_there(finding, explanation);
+    return decided.present && is_common(finding.present_code, explanation.present_code.name) &&
+           (finding.scope == explanation.present_code.caller() ||
+            (finding.absent_code.empty() && !decided.absent));
+}
+
+bool continues(const Finding &finding, const Explanation &explanation)
+{
+    return explanation.decided->absent && has(finding.absent_code, explanation.absent_code.name) &&
            one_is_there(explanation, finding.present_sites);
 }
 

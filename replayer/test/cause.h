@@ -27,10 +27,15 @@ bool one_is_there(const Explanation &explanation, const std::vector<trace::SiteI
 // Of a new finding: see findings::Finding.
 std::string scope_of(const Explanation &explanation);
 
-enum class Words : std::uint8_t { same, other }; // for what is wrong
+// All three: of a finding of the same class, and an explanation that says what decides.
 
-// Of the same class, and an explanation that says what decides.
-bool same_cause(const findings::Finding &finding, const Explanation &explanation, Words words);
+// The same code decides, whatever the words for what it breaks.
+bool same_cause(const findings::Finding &finding, const Explanation &explanation);
+// Of the same words: the same store persists too early, though something else is lost.
+bool same_flag(const findings::Finding &finding, const Explanation &explanation);
+// It lacks what other images of the finding lack, and the store that decides by its presence is
+// there, whatever else decides.
+bool continues(const findings::Finding &finding, const Explanation &explanation);
 
 // From names of code and what is wrong. `detail`: how much more than the least it says, where that
 // is the id of another finding.

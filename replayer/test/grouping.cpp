@@ -64,13 +64,19 @@ void join(Finding &finding, const Explanation &explanation)
     if (!decided.absent && !decided.present)
         return;
     Finding joined = finding;
-    const bool holds = one_is_there(explanation, finding.present_sites);
+    // A function that breaks its own order does so whichever of its stores decides.
+    const auto is_itself = [](const Names &code, const StoreCode &other) {
+        return code.size() == 1 && code.front() == other.name;
+    };
+    const bool absent_holds = is_itself(finding.absent_code, explanation.present_code);
+    const bool present_holds = is_itself(finding.present_code, explanation.absent_code) ||
+                               one_is_there(explanation, finding.present_sites);
     if (decided.present && joined.scope != explanation.present_code.caller())
         joined.scope.clear();
     add(joined, kAbsent, joined.absent_sites, joined.absent_code, decided.absent,
-        explanation.absent_code, false);
+        explanation.absent_code, absent_holds);
     add(joined, kPresent, joined.present_sites, joined.present_code, decided.present,
-        explanation.present_code, holds);
+        explanation.present_code, present_holds);
     if (joined.absent_sites.empty() && joined.present_sites.empty())
         return;
     joined.decides =
@@ -143,31 +149,38 @@ std::string Grouping::explained_by(const oracle::Evidence &evidence,
 Grouping::Known *Grouping::find(const oracle::Evidence &evidence, const Explanation &explanation)
 {
     const std::string key = key_of(evidence);
+    const std::string_view damage = class_of(to_string(evidence.verdict));
     const auto first = [&](auto &&matches) -> Known * {
         const auto found = std::find_if(known_.begin(), known_.end(), matches);
         return found == known_.end() ? nullptr : &*found;
     };
-    const auto with_words = [&](auto &&matches) {
-        return first(
-            [&](const Known &known) { return known.keys.contains(key) && matches(known.finding); });
+    // First those with the same words, then those that break something alike.
+    const auto best = [&](auto &&with_words, auto &&with_others) {
+        Known *known = first(
+            [&](const Known &each) { return each.keys.contains(key) && with_words(each.finding); });
+        return known ? known : first([&](const Known &each) {
+            return class_of(each.finding.verdict) == damage && with_others(each.finding);
+        });
     };
     if (!explanation.decided) {
         if (Known *like =
-                first([&](const Known &known) { return known.finding.id == explanation.like; }))
+                first([&](const Known &each) { return each.finding.id == explanation.like; }))
             return like;
         // What could not be found out is no reason for one finding more.
-        return with_words([](const Finding &) { return true; });
+        return best([](const Finding &) { return true; },
+                    [&](const Finding &finding) { return is_like(finding, explanation); });
     }
-    if (Known *same = with_words(
-            [&](const Finding &finding) { return same_cause(finding, explanation, Words::same); }))
-        return same;
-    const std::string_view damage = class_of(to_string(evidence.verdict));
-    if (Known *same = first([&](const Known &known) {
-            return class_of(known.finding.verdict) == damage &&
-                   same_cause(known.finding, explanation, Words::other);
-        }))
-        return same;
-    return with_words([](const Finding &finding) { return finding.decides == Decides::unknown; });
+    const auto never = [](const Finding &) { return false; };
+    const auto same = [&](const Finding &finding) { return same_cause(finding, explanation); };
+    const auto flag = [&](const Finding &finding) { return same_flag(finding, explanation); };
+    const auto continued = [&](const Finding &finding) { return continues(finding, explanation); };
+    if (Known *known = best(same, same))
+        return known;
+    if (Known *known = best(flag, never))
+        return known;
+    if (Known *known = best(continued, continued))
+        return known;
+    return best([](const Finding &finding) { return finding.decides == Decides::unknown; }, never);
 }
 
 bool Grouping::has_id(const std::string &id) const
