@@ -120,6 +120,14 @@ rules::AnalysisRequest request_of(const std::filesystem::path &trace, const Anal
     return request;
 }
 
+void apply_baseline(const std::filesystem::path &file, findings::Report &report)
+{
+    findings::KnownFindings known(file);
+    known.mark(report.findings);
+    for (std::string &sentence : known.gone(true))
+        report.summary.statements.push_back(std::move(sentence));
+}
+
 void run_analyze(const AnalyzeOptions &options, Context &context)
 {
     if (options.list_rules) {
@@ -138,9 +146,9 @@ void run_analyze(const AnalyzeOptions &options, Context &context)
     const std::filesystem::path trace = run::trace_of(options.run);
     findings::Report report = rules::analyze(trace, request_of(trace, options));
     if (!options.baseline.empty())
-        findings::apply_baseline(options.baseline, report);
+        apply_baseline(options.baseline, report);
     if (!options.write_baseline.empty())
-        findings::write_baseline(options.write_baseline, report, overwrite);
+        findings::write_baseline(options.write_baseline, {report.findings}, overwrite);
     if (!options.sarif.empty() && options.sarif != "-")
         write_output(options.sarif, report::render("sarif", report), overwrite);
     const char *format = options.sarif == "-" ? "sarif" : context.settings.json ? "json" : "text";

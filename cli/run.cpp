@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // `fencepost run`: record, verify, analyze and test one workload.
+#include <algorithm>
 #include <cstdio>
+#include <iterator>
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -50,9 +52,33 @@ json show_recording(Context &context, const run::RunFiles &files, const record::
     return record::load_summary(files);
 }
 
+std::vector<findings::Finding> without_parts(const std::vector<findings::Finding> &by_rules,
+                                             const std::vector<findings::Finding> &by_states)
+{
+    std::vector<findings::Finding> rest;
+    std::copy_if(by_rules.begin(), by_rules.end(), std::back_inserter(rest),
+                 [&](const findings::Finding &rule) { return !is_part_of_one(rule, by_states); });
+    return rest;
+}
+
+// Those that no crash state shows.
+void print_rule_bugs(const std::vector<findings::Finding> &by_rules_only,
+                     const run::RunFiles &files)
+{
+    const auto bugs = std::count_if(
+        by_rules_only.begin(), by_rules_only.end(), [](const findings::Finding &finding) {
+            return finding.severity == findings::Severity::bug && !finding.known;
+        });
+    if (bugs != 0)
+        fmt::print("rules      {} bug{} besides these findings (fencepost analyze {})\n", bugs,
+                   bugs == 1 ? "" : "s", files.directory.string());
+}
+
 void run(Context &context, const RunOptions &options)
 {
-    const test::TestRequest tested = test_request(options.test);
+    test::TestRequest tested = test_request(options.test);
+    TestBaseline baseline(options.test, options.record.force);
+    tested.known = baseline.ids();
     run::check_run_name(options.record.run);
     const record::RecordRequest request = record_request(options.record);
     test::check_oracles(tested, request.spec);
@@ -79,6 +105,11 @@ void run(Context &context, const RunOptions &options)
     title(context, "test");
     test::TestReport report = run_test(context, files, tested);
     relate(rules.findings, report.findings);
+    baseline.mark(rules.findings);
+    baseline.mark(report.findings);
+    baseline.write({rules.findings, report.findings});
+    for (const std::string &sentence : baseline.gone())
+        progress(context, sentence);
     document["analyze"] = report::to_json(rules);
     document["test"] = report_json(report);
     document["warnings"] = warnings_json(files);
@@ -86,10 +117,14 @@ void run(Context &context, const RunOptions &options)
         print_json(document);
     else
         print_report(report, files);
-    if (!as_json)
+    const std::vector<findings::Finding> by_rules_only =
+        without_parts(rules.findings, report.findings);
+    if (!as_json) {
+        print_rule_bugs(by_rules_only, files);
         print_warnings(files);
+    }
     context.exit_code =
-        findings::has_new(rules.findings) || !record::workload_finished(document["record"])
+        findings::has_new(by_rules_only) || !record::workload_finished(document["record"])
             ? 1
             : with_reach(exit_code_of(report), files);
 }

@@ -21,6 +21,7 @@ namespace {
 
 struct TestOptions : TestArguments {
     std::string run = {};
+    bool force = false;
 };
 
 // "90", "90s", "10m", "2h"
@@ -89,9 +90,15 @@ std::string oracle_list()
 
 void run_test_verb(Context &context, const TestOptions &options)
 {
-    const test::TestRequest request = test_request(options);
+    test::TestRequest request = test_request(options);
+    TestBaseline baseline(options, options.force);
+    request.known = baseline.ids();
     const run::RunFiles files = run::open_run(options.run);
-    const test::TestReport report = run_test(context, files, request);
+    test::TestReport report = run_test(context, files, request);
+    baseline.mark(report.findings);
+    baseline.write({report.findings});
+    for (const std::string &sentence : baseline.gone())
+        progress(context, sentence);
     if (context.settings.json) {
         nlohmann::json document = report_json(report);
         document["warnings"] = warnings_json(files);
@@ -104,6 +111,21 @@ void run_test_verb(Context &context, const TestOptions &options)
 }
 
 } // namespace
+
+TestBaseline::TestBaseline(const TestArguments &arguments, bool force)
+    : write_(arguments.write_baseline), overwrite_(force ? Overwrite::yes : Overwrite::no)
+{
+    if (!arguments.baseline.empty())
+        known_ = findings::KnownFindings(arguments.baseline);
+    if (!write_.empty()) // before a long test
+        check_output(write_, overwrite_);
+}
+
+void TestBaseline::write(std::initializer_list<std::span<const findings::Finding>> findings) const
+{
+    if (!write_.empty())
+        findings::write_baseline(write_, findings, overwrite_);
+}
 
 void add_test_arguments(App &verb, TestArguments &arguments)
 {
@@ -142,6 +164,10 @@ void add_test_arguments(App &verb, TestArguments &arguments)
         ->capture_default_str();
     verb.add_flag("--restart", arguments.restart,
                   "Forgets earlier verdicts and findings of the run");
+    verb.add_option("--baseline", arguments.baseline,
+                    "Findings in this file are known, do not fail and do not count for --bugs");
+    verb.add_option("--write-baseline", arguments.write_baseline,
+                    "Writes the findings as a baseline");
     verb.add_flag("--fresh", arguments.fresh,
                   "Restores a guest for every image: slow, for comparison");
 }
@@ -188,6 +214,7 @@ void add_test(App &app, Context &context)
     auto options = std::make_shared<TestOptions>();
     verb->add_option("RUN", options->run, "A run directory, or the trace.db in it")->required();
     add_test_arguments(*verb, *options);
+    verb->add_flag("--force", options->force, "--write-baseline may replace a file that is there");
     verb->footer([] {
         return oracle_list() + "\nA test that was stopped goes on where it was. What it keeps: "
                                "docs/reference/results-db.md. Examples: docs/how-to/test.md.";

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/findings/baseline.h"
 #include "cli/walk_arguments.h"
 #include "replayer/run/run_directory.h"
 #include "replayer/test/exploration.h"
@@ -26,11 +27,31 @@ struct TestArguments {
     double confirm = 2; // percent
     bool restart = false;
     bool fresh = false;
+    std::string baseline = {};
+    std::string write_baseline = {};
 };
 
 void add_test_arguments(App &verb, TestArguments &arguments);
 // Errors(usage) for whatever needs no run to be wrong.
 test::TestRequest test_request(const TestArguments &arguments);
+
+// Also those of rules, where rules were applied.
+class TestBaseline {
+public:
+    // What is wrong with the files is an Error(usage).
+    TestBaseline(const TestArguments &arguments, bool force);
+
+    void mark(std::vector<findings::Finding> &findings) { known_.mark(findings); }
+    // Sentences about findings of crash states that are gone.
+    std::vector<std::string> gone() const { return known_.gone(false); }
+    std::set<std::string> ids() const { return known_.ids(); }
+    void write(std::initializer_list<std::span<const findings::Finding>> findings) const;
+
+private:
+    findings::KnownFindings known_;
+    std::string write_;
+    Overwrite overwrite_;
+};
 
 test::TestReport run_test(const Context &context, const run::RunFiles &files,
                           const test::TestRequest &request);

@@ -82,6 +82,7 @@ TestReport test_recorded(const run::RunFiles &files, const std::filesystem::path
         request.jobs != 0 ? request.jobs : std::max(1u, std::thread::hardware_concurrency());
     options.limit = request.limit;
     options.bugs = request.bugs;
+    options.known = request.known;
     options.duration = request.duration;
     options.confirm = request.confirm;
     options.restart = request.restart;

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,8 +26,9 @@ struct TestOptions {
     unsigned jobs = 1;
     std::uint64_t limit = UINT64_MAX; // images
     std::optional<std::chrono::seconds> duration = {};
-    std::uint64_t bugs = UINT64_MAX; // stops when there are so many findings of them
-    double confirm = 0.02;           // share of the passes that a fresh guest judges too
+    std::uint64_t bugs = UINT64_MAX;  // stops when there are so many findings of them
+    std::set<std::string> known = {}; // ids of findings that do not count for `bugs`
+    double confirm = 0.02;            // share of the passes that a fresh guest judges too
     std::string oracles = {}; // their names, sorted: verdicts of others are not mixed with theirs
     std::vector<Producer> producers = {}; // when one has changed, earlier verdicts do not count
     bool restart = false;                 // forget earlier verdicts
