@@ -180,6 +180,58 @@ TEST_F(ResultsTest, AFindingTakesTheImageThatShowsItBetter)
     EXPECT_EQ(row.text(2), "elsewhere");
 }
 
+TEST_F(ResultsTest, AFindingHasAllWordsAndStates)
+{
+    Results results = open();
+    results.begin_session({});
+    for (std::uint64_t number = 1; number <= 12; ++number) {
+        const auto image =
+            results.see({number, 1}, 0, {number, "s" + std::to_string(number)}).image;
+        Outcome failed = outcome(image, Verdict::inconsistent);
+        failed.judgement.evidence[0].summary = number > 9 ? "odd" : number > 7 ? "bad" : "wrong";
+        failed.judgement.evidence.push_back({"mount", Verdict::inconsistent, "more", {}});
+        if (number == 12) { // what is graver decides
+            failed.judgement.verdict = Verdict::recovery_failed;
+            failed.judgement.evidence.push_back({"mount", Verdict::recovery_failed, "dead", {}});
+        }
+        results.put_outcome(failed, "f");
+        const Finding finding = {.id = "f",
+                                 .summary = "wrong",
+                                 .verdict = "inconsistent",
+                                 .oracle = "mount",
+                                 .decides = Decides::absent,
+                                 .absent_sites = {3},
+                                 .absent_code = {"append [app]", "\xff"},
+                                 .scope = "main",
+                                 .image = image};
+        if (number == 1)
+            results.put_finding(finding);
+        else
+            results.add_to_finding(finding);
+    }
+    results.see({1, 1}, 0, {99, "another way to the first"});
+    const Finding kept = results.findings().at(0);
+    EXPECT_EQ(kept.absent_code, (std::vector<std::string>{"append [app]", "\uFFFD"}));
+    EXPECT_TRUE(kept.present_code.empty());
+    EXPECT_EQ(kept.scope, "main");
+    EXPECT_EQ(kept.count, 12u);
+    EXPECT_EQ(kept.state_count, 13u);
+    ASSERT_EQ(kept.states.size(), findings::kMostStates);
+    EXPECT_EQ(kept.states[0], "another way to the first");
+    EXPECT_EQ(kept.states[1], "s1");
+    ASSERT_EQ(kept.also.size(), 3u) << "not its own";
+    EXPECT_EQ(kept.also[0].summary, "bad");
+    EXPECT_EQ(kept.also[0].count, 2u);
+    EXPECT_EQ(kept.also[1].summary, "odd");
+    EXPECT_EQ(kept.also[1].count, 2u);
+    EXPECT_EQ(kept.also[2].summary, "dead");
+    EXPECT_EQ(kept.also[2].verdict, "recovery_failed");
+    // A resumed test knows all of them.
+    EXPECT_EQ(
+        Grouping({kept}).explained_by({"mount", Verdict::inconsistent, "bad", {}}, guess({3}, {})),
+        "f");
+}
+
 // Files may be anybody's: what decides is what is there.
 TEST_F(ResultsTest, AFindingThatLacksItsStoresIsUnknown)
 {
