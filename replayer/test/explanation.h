@@ -20,9 +20,11 @@ struct StoreCode {
 };
 
 struct Explanation {
-    // The first store of each site that was in flight, and is missing in the image or there.
+    // The first store of each site and stack that was in flight, and is missing in the image or
+    // there.
     std::vector<trace::EventRef> missing = {};
     std::vector<trace::EventRef> present = {};
+    std::vector<std::string> present_for = {}; // of each in `present`: its StoreCode::caller()
     // What tests of states like it say; nothing: there were none, or they do not say.
     std::optional<DecidingStores> decided = {};
     StoreCode absent_code = {};  // of the stores in `decided`

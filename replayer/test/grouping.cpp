@@ -21,10 +21,21 @@ using Names = std::vector<std::string>;
 // After so many failed searches, further images with the same summary are not probed.
 constexpr unsigned kMostFailedProbes = 3;
 
-bool has_one_of(const std::vector<trace::EventRef> &stores, const Sites &sites)
+bool lacks_one(const Explanation &explanation, const Sites &sites)
 {
-    return std::any_of(stores.begin(), stores.end(),
+    return std::any_of(explanation.missing.begin(), explanation.missing.end(),
                        [&](const trace::EventRef &store) { return has(sites, store.site); });
+}
+
+// Where nothing need be missing, whom the store works for must be the same.
+bool has_one(const Explanation &explanation, const Finding &finding)
+{
+    const bool anybodys = finding.scope.empty() || !finding.absent_sites.empty();
+    for (std::size_t i = 0; i < explanation.present.size(); ++i)
+        if (has(finding.present_sites, explanation.present[i].site) &&
+            (anybodys || explanation.present_for[i] == finding.scope))
+            return true;
+    return false;
 }
 
 // As far as can be told without tests.
@@ -32,10 +43,8 @@ bool is_like(const Finding &finding, const Explanation &explanation)
 {
     if (finding.absent_sites.empty() && finding.present_sites.empty())
         return false; // two tests tell
-    return (finding.absent_sites.empty() ||
-            has_one_of(explanation.missing, finding.absent_sites)) &&
-           (finding.present_sites.empty() ||
-            has_one_of(explanation.present, finding.present_sites));
+    return (finding.absent_sites.empty() || lacks_one(explanation, finding.absent_sites)) &&
+           (finding.present_sites.empty() || has_one(explanation, finding));
 }
 
 // One more store that decides. `holds`: that there is none says nothing against the known ones.

@@ -69,6 +69,8 @@ void Triage::add(Failure failure)
     if (const auto &failed = next.failure.outcome.failed) {
         next.explanation.missing = first_of_each_site(failed->stores, false);
         next.explanation.present = first_of_each_site(failed->stores, true);
+        for (const trace::EventRef &store : next.explanation.present)
+            next.explanation.present_for.push_back(code_of(store).caller());
     }
     consider(std::move(next));
 }
@@ -113,24 +115,32 @@ void Triage::take(const Answer &answer)
         consider(std::move(each));
 }
 
-void Triage::name_code(Case &answered) const
+StoreCode Triage::code_of(const trace::EventRef &store)
+{
+    const auto known = code_.find({store.site, store.stack});
+    if (known != code_.end())
+        return known->second;
+    const symbols::EventPlace place = names_.place(store);
+    std::vector<std::string> names =
+        findings::site_names(place, operation_at(desk_.reader, store.seq));
+    StoreCode code = {std::move(names.front())};
+    names.erase(names.begin());
+    code.callers = std::move(names);
+    if (place.code.named) // else it may be called after its operation
+        code_[{store.site, store.stack}] = code;
+    return code;
+}
+
+void Triage::name_code(Case &answered)
 {
     Explanation &explanation = answered.explanation;
     if (!explanation.decided)
         return;
-    const auto code = [&](const std::optional<trace::EventRef> &store) {
-        if (!store)
-            return StoreCode();
-        std::vector<std::string> names =
-            findings::site_names(names_.place(*store), operation_at(desk_.reader, store->seq));
-        StoreCode found = {std::move(names.front())};
-        names.erase(names.begin());
-        found.callers = std::move(names);
-        return found;
-    };
-    explanation.absent_code = code(explanation.decided->absent);
-    explanation.present_code = code(explanation.decided->present);
-    explanation.last = code(answered.failure.last_store);
+    if (const auto &absent = explanation.decided->absent)
+        explanation.absent_code = code_of(*absent);
+    if (const auto &present = explanation.decided->present)
+        explanation.present_code = code_of(*present);
+    explanation.last = code_of(answered.failure.last_store);
 }
 
 void Triage::stop_asking()
