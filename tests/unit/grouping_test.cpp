@@ -237,6 +237,8 @@ TEST_F(GroupingTest, WhatIsGuaranteedBelongsToItsOperation)
     const Finding other = place(nothing, "size");
     EXPECT_NE(other.id, first.id);
     EXPECT_EQ(place(nothing, "bytes").id, other.id);
+    nothing.last = {"store", {"chmod"}};
+    EXPECT_NE(place(nothing, "mode").id, other.id);
 }
 
 TEST_F(GroupingTest, WhatWasNotTestedIsNoNewFindingIfItIsLikeAnother)
