@@ -24,8 +24,9 @@ constexpr int kLockTries = 10;
 constexpr std::chrono::milliseconds kLockPause(10);
 
 // What fencepost writes into findings/ID.
-constexpr std::string_view kFindingFiles[] = {"summary.json", "console.log", "image.delta",
-                                              "tree.json"};
+constexpr std::string_view kFindingFiles[] = {"summary.json", "console.log",  "image.delta",
+                                              "tree.json",    "minimal.json", "pass.delta",
+                                              "fail.delta",   "workload.ops", "workload.toml"};
 
 std::vector<fs::path> recorded_files(const RunFiles &files)
 {
