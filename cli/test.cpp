@@ -23,37 +23,6 @@ struct TestOptions : TestArguments {
     std::string run = {};
 };
 
-// "90", "90s", "10m", "2h"
-std::chrono::seconds parse_duration(const std::string &text)
-{
-    std::size_t end = 0;
-    unsigned long number = 0;
-    try {
-        number = std::stoul(text, &end);
-    } catch (const std::exception &) {
-        end = 0;
-    }
-    const std::string unit = text.substr(end);
-    const unsigned long seconds = unit.empty() || unit == "s" ? 1
-                                  : unit == "m"               ? 60
-                                  : unit == "h"               ? 3600
-                                                              : 0;
-    if (end == 0 || text[0] == '-' || seconds == 0 || number == 0 || number > 100000000)
-        fail(ErrorKind::usage, "'{}' is an invalid duration; write 90s, 10m or 2h", text);
-    return std::chrono::seconds(number * seconds);
-}
-
-std::optional<guest::Accelerator> parse_accelerator(const std::string &text)
-{
-    if (text == "auto")
-        return std::nullopt;
-    if (text == "kvm")
-        return guest::Accelerator::kvm;
-    if (text == "tcg")
-        return guest::Accelerator::tcg;
-    fail(ErrorKind::usage, "there is no accelerator '{}'; there are auto, kvm and tcg", text);
-}
-
 std::string brief_time(double seconds)
 {
     const auto whole = static_cast<unsigned long>(seconds + 0.5);
@@ -104,6 +73,36 @@ void run_test_verb(Context &context, const TestOptions &options)
 }
 
 } // namespace
+
+std::chrono::seconds parse_duration(const std::string &text)
+{
+    std::size_t end = 0;
+    unsigned long number = 0;
+    try {
+        number = std::stoul(text, &end);
+    } catch (const std::exception &) {
+        end = 0;
+    }
+    const std::string unit = text.substr(end);
+    const unsigned long seconds = unit.empty() || unit == "s" ? 1
+                                  : unit == "m"               ? 60
+                                  : unit == "h"               ? 3600
+                                                              : 0;
+    if (end == 0 || text[0] == '-' || seconds == 0 || number == 0 || number > 100000000)
+        fail(ErrorKind::usage, "'{}' is an invalid duration; write 90s, 10m or 2h", text);
+    return std::chrono::seconds(number * seconds);
+}
+
+std::optional<guest::Accelerator> parse_accelerator(const std::string &text)
+{
+    if (text == "auto")
+        return std::nullopt;
+    if (text == "kvm")
+        return guest::Accelerator::kvm;
+    if (text == "tcg")
+        return guest::Accelerator::tcg;
+    fail(ErrorKind::usage, "there is no accelerator '{}'; there are auto, kvm and tcg", text);
+}
 
 void add_test_arguments(App &verb, TestArguments &arguments)
 {

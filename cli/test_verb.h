@@ -2,7 +2,9 @@
 // `fencepost test` for other verbs.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +31,10 @@ struct TestArguments {
 };
 
 void add_test_arguments(App &verb, TestArguments &arguments);
+// "90", "90s", "10m", "2h"; Error(usage) for anything else.
+std::chrono::seconds parse_duration(const std::string &text);
+// "auto": nothing. Error(usage) for what there is not.
+std::optional<guest::Accelerator> parse_accelerator(const std::string &text);
 // Errors(usage) for whatever needs no run to be wrong.
 test::TestRequest test_request(const TestArguments &arguments);
 

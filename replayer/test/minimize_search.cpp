@@ -110,18 +110,18 @@ private:
         }
     }
 
-    // Of what was asked about so far. Where all is the same, what is missing tells more than what
-    // is there.
+    // Of what was asked about so far. Of several, the one with most in PM: "all but this" is easier
+    // to picture than a few stores of many.
     Pair best_pair(std::span<const Levels> failing) const
     {
         Pair best;
         for (const Levels &fails : failing)
-            for (const auto &[state, said] : said_) {
-                if (said != Said::passes)
+            for (auto each = said_.rbegin(); each != said_.rend(); ++each) {
+                if (each->second != Said::passes)
                     continue;
-                const std::size_t changes = LevelPath(table_, fails, state).changes().size();
+                const std::size_t changes = LevelPath(table_, fails, each->first).changes().size();
                 if (changes < best.changes)
-                    best = {fails, state, changes};
+                    best = {fails, each->first, changes};
             }
         return best;
     }

@@ -92,22 +92,22 @@ std::optional<Said> StateAsker::known_answer(OpenPoint &point, const Levels &lev
                : Said::other;
 }
 
-// False: a limit was met, or the machine is in trouble.
-template <typename Work> bool StateAsker::guarded(Work &&work)
+bool StateAsker::may_ask() const
 {
-    if (interrupted_ || asked_.size() >= limits_.tests || limits_.deadline.passed())
-        return false;
+    return !interrupted_ && asked_.size() < limits_.tests && !limits_.deadline.passed();
+}
+
+// What was found out until now is kept, whatever ends the search.
+template <typename Work> void StateAsker::guarded(Work &&work)
+{
     try {
         throw_if_interrupted();
         work();
-        return true;
     } catch (const Error &error) {
-        // What was found out until now is kept, whatever ends the search.
         interrupted_ = error.kind() == ErrorKind::interrupted;
         if (!interrupted_ && error.kind() != ErrorKind::guest)
             throw;
         spdlog::debug("a state could not be tested: {}", error.what());
-        return false;
     }
 }
 
@@ -116,6 +116,8 @@ std::optional<Said> StateAsker::ask(OpenPoint &point, const Levels &levels)
     if (const std::optional<Said> known = known_answer(point, levels))
         return known;
     std::optional<Said> said;
+    if (!may_ask())
+        return said;
     guarded([&] {
         const Assignment tested = assignment(point, levels);
         const Stopwatch watch;
@@ -129,8 +131,8 @@ std::optional<Said> StateAsker::ask(OpenPoint &point, const Levels &levels)
 bool StateAsker::confirm(OpenPoint &point, const Levels &levels, Said said)
 {
     bool confirmed = false;
-    limits_.tests = UINT64_MAX; // the result is worth these two
-    limits_.deadline = Deadline::never();
+    if (interrupted_)
+        return false;
     guarded([&] {
         Assignment tested = assignment(point, levels);
         tested.confirm_pass = true;

@@ -41,8 +41,8 @@ public:
 
     // Nothing: a limit was met, or somebody wants an end.
     std::optional<Said> ask(image::OpenPoint &point, const states::Levels &levels);
-    // Whether a warm and a freshly restored guest both say so. False too where nobody could be
-    // asked.
+    // Whether a warm and a freshly restored guest both say so, whatever the limits are. False too
+    // where nobody could be asked.
     bool confirm(image::OpenPoint &point, const states::Levels &levels, Said said);
     // Of the states at this crash point that are known to have passed.
     std::vector<states::Levels> known_passes(image::OpenPoint &point);
@@ -56,7 +56,8 @@ private:
     Assignment assignment(image::OpenPoint &point, const states::Levels &levels) const;
     Said said_of(const oracle::Judgement &judgement) const;
     std::optional<Said> known_answer(image::OpenPoint &point, const states::Levels &levels);
-    template <typename Work> bool guarded(Work &&work);
+    bool may_ask() const;
+    template <typename Work> void guarded(Work &&work);
 
     const oracle::Judge &judge_;
     KnownVerdicts &known_;

@@ -15,16 +15,6 @@ namespace fencepost::test {
 
 namespace {
 
-ResultsSubject subject_of(const trace::TraceReader &reader, const oracle::Judge &judge,
-                          const TestOptions &options)
-{
-    ResultsSubject subject = {reader.recording().event_digest, options.oracles, options.producers};
-    if (const auto promise = judge.promise()) // by default it comes from a table of fencepost's
-        subject.producers.push_back(
-            {"promise", "the promise held against the file system", describe(promise->promise)});
-    return subject;
-}
-
 // Earlier verdicts that do not count: the user says so, or what produced them has changed. Returns
 // what has.
 std::string forget_outdated(const run::RunFiles &run, const ResultsSubject &subject,
@@ -121,6 +111,14 @@ void add_all_sessions(TestReport &report, Results &results, const trace::TraceRe
 
 } // namespace
 
+ResultsSubject subject_of(ResultsSubject subject, const oracle::Judge &judge)
+{
+    if (const auto promise = judge.promise()) // by default it comes from a table of fencepost's
+        subject.producers.push_back(
+            {"promise", "the promise held against the file system", describe(promise->promise)});
+    return subject;
+}
+
 bool TestReport::found_bugs() const
 {
     return baseline.fails() || findings::has_new(findings);
@@ -157,7 +155,8 @@ TestReport test_run(const run::RunFiles &run, const TestGuest &guest, oracle::Ju
     const trace::TraceReader reader(run.trace());
     states::require_complete(reader);
     const PmPlace place(guest.cache(), guest.source().config, options.jobs);
-    const ResultsSubject subject = subject_of(reader, judge, options);
+    const ResultsSubject subject =
+        subject_of({reader.recording().event_digest, options.oracles, options.producers}, judge);
     const std::string changed = forget_outdated(run, subject, options);
     Results results(run.results(), subject);
     begin_session(results, guest, options);

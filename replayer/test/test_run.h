@@ -86,6 +86,9 @@ struct TestReport {
 
 const char *to_string(TestStop stop);
 
+// With the promise that the judge holds against the file system.
+ResultsSubject subject_of(ResultsSubject subject, const oracle::Judge &judge);
+
 // Removes all verdicts and findings of the run.
 void forget_results(const run::RunFiles &run);
 

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// See operations.h.
+#include "replayer/test/operations.h"
+
+#include <algorithm>
+
+namespace fencepost::test {
+
+Operations::Operations(const trace::TraceReader &reader)
+{
+    changes_.push_back({0, ""});
+    reader.for_each_marker([this](const trace::MarkerRow &row) {
+        if (row.kind == trace::MarkerKind::op_begin)
+            changes_.push_back({row.seq, row.marker.text});
+        else if (row.kind == trace::MarkerKind::op_end)
+            changes_.push_back({row.seq, ""});
+    });
+}
+
+const std::string &Operations::at(std::uint64_t seq) const
+{
+    const auto next = std::upper_bound(
+        changes_.begin() + 1, changes_.end(), seq,
+        [](std::uint64_t wanted, const Change &each) { return wanted < each.seq; });
+    return (next - 1)->operation;
+}
+
+} // namespace fencepost::test
