@@ -139,6 +139,9 @@ void add_test_arguments(App &verb, TestArguments &arguments)
                        : std::string();
         })
         ->capture_default_str();
+    verb.add_option("--minimize", arguments.minimize,
+                    "Time to find out what exactly makes a bug fail, for each finding; 0: none")
+        ->capture_default_str();
     verb.add_flag("--restart", arguments.restart,
                   "Forgets earlier verdicts and findings of the run");
     verb.add_flag("--fresh", arguments.fresh,
@@ -163,6 +166,8 @@ test::TestRequest test_request(const TestArguments &arguments)
         request.duration = parse_duration(arguments.duration);
     request.backend = arguments.backend;
     request.accelerator = parse_accelerator(arguments.accelerator);
+    if (arguments.minimize != "0")
+        request.minimize = parse_duration(arguments.minimize);
     request.confirm = arguments.confirm / 100;
     request.restart = arguments.restart;
     request.fresh = arguments.fresh;

@@ -137,6 +137,8 @@ void print_report(const test::TestReport &report, const run::RunFiles &files)
     for (const findings::Finding &finding : report.findings) {
         for (const std::string &line : report::text_lines(finding))
             fmt::print("{}\n", terminal_text(line));
+        if (const auto minimal = report.minimal.find(finding.id); minimal != report.minimal.end())
+            fmt::print("    {}\n", terminal_text(minimal->second));
         fmt::print("    {}\n", (files.findings() / finding.id).string());
     }
 }
@@ -168,6 +170,9 @@ json report_json(const test::TestReport &report)
             {"patch_seconds", report.patch_seconds},
             {"probes", report.probes},
             {"probe_seconds", report.probe_seconds},
+            {"minimize_tests", report.minimize_tests},
+            {"minimize_seconds", report.minimize_seconds},
+            {"minimal", report.minimal},
             {"workers",
              {{"restores", report.workers.restores},
               {"lost_guests", report.workers.lost_guests},

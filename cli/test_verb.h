@@ -25,6 +25,7 @@ struct TestArguments {
     std::string duration = {};
     std::string backend = "process";
     std::string accelerator = "auto";
+    std::string minimize = "20s";
     double confirm = 2; // percent
     bool restart = false;
     bool fresh = false;

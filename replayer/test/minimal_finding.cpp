@@ -192,14 +192,29 @@ json kept_minimal(const run::RunFiles &run, const std::string &finding)
     return json_or_discarded(folder->read("minimal.json", run::kMostText));
 }
 
-bool is_about(const json &minimal, const std::string &state)
+namespace {
+
+bool has(const json &minimal, const char *name, const json &value)
 {
-    if (!minimal.is_object())
-        return false;
-    const auto complete = minimal.find("complete");
-    const auto of_state = minimal.find("of_state");
-    return complete != minimal.end() && *complete == true && of_state != minimal.end() &&
-           *of_state == state;
+    const auto found = minimal.is_object() ? minimal.find(name) : minimal.end();
+    return minimal.is_object() && found != minimal.end() && *found == value;
+}
+
+} // namespace
+
+bool is_minimized(const run::RunFiles &run, const findings::Finding &finding)
+{
+    const json minimal = kept_minimal(run, finding.id);
+    return has(minimal, "complete", true) && has(minimal, "of_state", finding.state);
+}
+
+std::string kept_sentence(const run::RunFiles &run, const findings::Finding &finding)
+{
+    const json minimal = kept_minimal(run, finding.id);
+    if (!has(minimal, "of_state", finding.state))
+        return "";
+    const auto text = minimal.find("sentence");
+    return text != minimal.end() && text->is_string() ? text->get<std::string>() : "";
 }
 
 } // namespace fencepost::test

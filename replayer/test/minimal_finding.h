@@ -72,7 +72,9 @@ std::string sentence(const MinimalFinding &minimal, std::span<const trace::Regio
 nlohmann::json to_json(const MinimalFinding &minimal, std::span<const trace::Region> regions);
 // minimal.json of the finding; `discarded` where there is none, or none that is JSON.
 nlohmann::json kept_minimal(const run::RunFiles &run, const std::string &finding);
-// Whether it is a whole result about that state.
-bool is_about(const nlohmann::json &minimal, const std::string &state);
+// Whether it is there and is a whole result about the finding's state.
+bool is_minimized(const run::RunFiles &run, const findings::Finding &finding);
+// Its sentence, if it is about the finding's state, whole or not; else empty. Anybody's text.
+std::string kept_sentence(const run::RunFiles &run, const findings::Finding &finding);
 
 } // namespace fencepost::test

@@ -79,9 +79,8 @@ public:
     {
         std::vector<const Finding *> open;
         for (const Finding &each : findings_) {
-            const nlohmann::json kept = kept_minimal(files_, each.id);
-            if (!request_.force && is_about(kept, each.state))
-                listener_.show(kept, false);
+            if (!request_.force && is_minimized(files_, each))
+                listener_.show(kept_minimal(files_, each.id), false);
             else if (!each.state.empty())
                 open.push_back(&each);
         }

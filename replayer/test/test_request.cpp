@@ -83,6 +83,7 @@ TestReport test_recorded(const run::RunFiles &files, const std::filesystem::path
     options.limit = request.limit;
     options.bugs = request.bugs;
     options.duration = request.duration;
+    options.minimize = request.minimize;
     options.confirm = request.confirm;
     options.restart = request.restart;
     options.always_fresh = request.fresh;

@@ -6,7 +6,9 @@
 
 #include "analyzer/symbols/code_names.h"
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "replayer/test/finding_files.h"
+#include "replayer/test/minimizer.h"
 #include "replayer/test/pm_place.h"
 #include "replayer/test/test_walk.h"
 #include "replayer/test/workload_finding.h"
@@ -99,6 +101,46 @@ void run_to_the_end(TestWalk &walk, Results &results)
         {to_string(report.stop), report.seconds, report.walk.generated, report.tested});
 }
 
+// Not those that were minimized before, nor when the time is over.
+void minimize_bugs(const run::RunFiles &run, const trace::TraceReader &reader,
+                   const WorkerPlan &of_test, const TestOptions &options, const Deadline &until,
+                   Results &results, TestReport &report)
+{
+    std::vector<Finding> open;
+    for (Finding &each : results.findings())
+        if (each.severity == findings::Severity::bug && !each.state.empty() &&
+            !is_minimized(run, each))
+            open.push_back(std::move(each));
+    if (options.minimize.count() == 0 || open.empty() || until.passed())
+        return;
+    WorkerPlan plan = of_test;
+    plan.directory /= "minimize";
+    Minimizer minimizer(run, reader, options.walk.incidental, plan);
+    for (const Finding &each : open) {
+        if (until.passed())
+            break;
+        if (options.say)
+            options.say(fmt::format("minimizing {}", each.id));
+        if (const auto found =
+                minimizer.minimize(each, {.deadline = until.earlier_of(options.minimize)})) {
+            report.minimize_tests += found->asked.size();
+            report.minimize_seconds += found->seconds;
+        }
+        throw_if_interrupted();
+    }
+}
+
+// As minimal.json has it, which may be of an earlier session.
+std::map<std::string, std::string> minimal_sentences(const run::RunFiles &run,
+                                                     const std::vector<Finding> &findings)
+{
+    std::map<std::string, std::string> sentences;
+    for (const Finding &each : findings)
+        if (std::string text = kept_sentence(run, each); !text.empty())
+            sentences[each.id] = std::move(text);
+    return sentences;
+}
+
 void add_all_sessions(TestReport &report, Results &results, const trace::TraceReader &reader)
 {
     report.masked = results.masked();
@@ -175,9 +217,13 @@ TestReport test_run(const run::RunFiles &run, const TestGuest &guest, oracle::Ju
     report.promise = judge.promise();
     report.started_anew = changed;
     report.baseline = std::move(baseline);
+    const Deadline until =
+        options.duration ? Deadline::after(*options.duration) : Deadline::never();
     run_to_the_end(walk, results);
+    minimize_bugs(run, reader, plan, options, until, results, report);
     add_all_sessions(report, results, reader);
     update_findings(run, report.findings);
+    report.minimal = minimal_sentences(run, report.findings);
     return report;
 }
 

@@ -31,6 +31,8 @@ struct TestOptions {
     std::vector<Producer> producers = {}; // when one has changed, earlier verdicts do not count
     bool restart = false;                 // forget earlier verdicts
     bool always_fresh = false;            // a restored guest for every image
+    // For each finding that is a bug, when the states are tested; 0: it is not minimized.
+    std::chrono::seconds minimize{0};
     std::function<void(const std::string &line)> say = {}; // what takes a while
 };
 
@@ -69,6 +71,8 @@ struct TestReport {
     std::uint64_t probes = 0; // images that were tested to find out what decides
     double probe_seconds = 0;
     WorkerCounts workers;
+    std::uint64_t minimize_tests = 0; // images that were tested to minimize findings
+    double minimize_seconds = 0;
     std::string started_anew; // what had changed since the earlier verdicts; empty: nothing
     // Of all sessions.
     Baseline baseline;
@@ -79,6 +83,7 @@ struct TestReport {
         infra_reasons; // why images could not be judged, how many
     std::uint64_t states = 0;
     std::vector<Finding> findings;
+    std::map<std::string, std::string> minimal; // when findings fail, by their ids
 
     // Crash images that fail, or images without a crash that do.
     bool found_bugs() const;
