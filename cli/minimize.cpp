@@ -84,12 +84,40 @@ void print_minimal(const json &minimal, bool made)
     std::fflush(stdout);
 }
 
+void print_shortened(const std::string &finding,
+                     const std::optional<test::ShortenedWorkload> &found)
+{
+    if (!found) {
+        fmt::print("finding {}: the workload is not made of file operations: not shortened\n",
+                   finding);
+        return;
+    }
+    fmt::print("finding {}: workload of {} operations, {} are enough{} ({} recordings, {:.0f} s)\n",
+               finding, found->operations_before, found->operations,
+               found->workload.complete ? "" : " so far", found->recordings, found->seconds);
+    for (const std::string &line : found->workload.lines)
+        fmt::print("  {}\n", terminal_text(line));
+    std::fflush(stdout);
+}
+
+json shortened_json(const std::string &finding, const test::ShortenedWorkload &found)
+{
+    return {{"finding", finding},
+            {"lines", found.workload.lines},
+            {"complete", found.workload.complete},
+            {"operations_before", found.operations_before},
+            {"operations", found.operations},
+            {"recordings", found.recordings},
+            {"seconds", found.seconds}};
+}
+
 void run_minimize(Context &context, MinimizeOptions &options)
 {
     if (!options.duration.empty())
         options.request.duration = parse_duration(options.duration);
     options.request.accelerator = parse_accelerator(options.accelerator);
     json shown = json::array();
+    json workloads = json::array();
     test::minimize_recorded(run::open_run(options.run), cache_directory(), options.request,
                             {[&](const std::string &line) { progress(context, line); },
                              [&](const json &minimal, bool made) {
@@ -97,11 +125,15 @@ void run_minimize(Context &context, MinimizeOptions &options)
                                      shown.push_back(minimal);
                                  else
                                      print_minimal(minimal, made);
+                             },
+                             [&](const std::string &finding, const auto &found) {
+                                 if (!context.settings.json)
+                                     print_shortened(finding, found);
+                                 else if (found)
+                                     workloads.push_back(shortened_json(finding, *found));
                              }});
     if (context.settings.json)
-        print_json({{"findings", shown}});
-    else if (options.request.finding.empty() && shown.empty())
-        std::fflush(stdout);
+        print_json({{"findings", shown}, {"workloads", workloads}});
 }
 
 } // namespace
@@ -125,9 +157,14 @@ void add_minimize(App &app, Context &context)
         ->capture_default_str();
     verb->add_option("--accelerator", options->accelerator, "auto (KVM where it works), kvm or tcg")
         ->capture_default_str();
+    verb->add_flag("--workload", request.workload,
+                   "Shortens the workload too: leaves out file operations, makes sizes smaller, "
+                   "and records again each time");
     verb->add_flag("--force", request.force, "Also findings that were minimized before");
-    verb->footer("Writes minimal.json, fail.delta and pass.delta into RUN/findings/ID. Example: "
-                 "docs/how-to/minimize.md.");
+    verb->footer(
+        "Writes minimal.json, fail.delta, pass.delta (with --workload also workload.ops) into "
+        "RUN/findings/ID. Example: "
+        "docs/how-to/minimize.md.");
     verb->callback([options, &context] { run_minimize(context, *options); });
 }
 

@@ -26,7 +26,7 @@ constexpr std::chrono::milliseconds kLockPause(10);
 // What fencepost writes into findings/ID.
 constexpr std::string_view kFindingFiles[] = {"summary.json", "console.log",  "image.delta",
                                               "tree.json",    "minimal.json", "pass.delta",
-                                              "fail.delta",   "workload.ops", "workload.toml"};
+                                              "fail.delta",   "workload.ops"};
 
 std::vector<fs::path> recorded_files(const RunFiles &files)
 {

@@ -86,6 +86,10 @@ public:
         }
         if (!open.empty())
             minimize(open);
+        if (request_.workload)
+            for (const Finding &each : findings_)
+                if (!each.state.empty() && !deadline_.passed())
+                    shorten(each);
     }
 
 private:
@@ -131,18 +135,40 @@ private:
                                                                     : request_.incidental));
         const WorkerPlan plan = {guest.templates(), guest.source(), initial, *judge, place.path()};
         Minimizer minimizer(files_, reader_, incidental, plan);
-        const Deadline deadline =
-            request_.duration ? Deadline::after(*request_.duration) : Deadline::never();
         for (const Finding *each : open) {
-            if (deadline.passed())
+            if (deadline_.passed())
                 break;
             if (listener_.say)
                 listener_.say(fmt::format("minimizing {}", each->id));
-            const auto found = minimizer.minimize(*each, {request_.tests, deadline});
+            const auto found = minimizer.minimize(*each, {request_.tests, deadline_});
             if (found)
                 listener_.show(to_json(*found, initial.regions()), true);
             throw_if_interrupted();
         }
+    }
+
+    // workload.ops in the finding's folder, if it is shorter than the whole one.
+    void shorten(Finding finding)
+    {
+        const symbols::CodeNames names(reader_);
+        for (findings::Place &place : finding.places)
+            place.at = names.place(place.at.event);
+        if (listener_.say)
+            listener_.say(fmt::format("shortening the workload for {}", finding.id));
+        const std::optional<ShortenedWorkload> found =
+            shorten_workload(inputs_, finding, cache_,
+                             {.oracles = names_in(about_.oracles),
+                              .backend = request_.backend,
+                              .accelerator = request_.accelerator,
+                              .deadline = deadline_,
+                              .say = listener_.say});
+        if (found && found->operations < found->operations_before)
+            files_.folder()
+                .made_below("findings")
+                .made_below(finding.id)
+                .write("workload.ops", text_of(found->workload.lines));
+        listener_.shortened(finding.id, found);
+        throw_if_interrupted();
     }
 
     const run::RunFiles &files_;
@@ -154,6 +180,8 @@ private:
     ResultsSubject about_;
     std::vector<Finding> findings_;
     Baseline baseline_;
+    const Deadline deadline_ =
+        request_.duration ? Deadline::after(*request_.duration) : Deadline::never();
 };
 
 } // namespace

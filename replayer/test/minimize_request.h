@@ -14,6 +14,7 @@
 
 #include "replayer/guest/guest_config.h"
 #include "replayer/run/run_directory.h"
+#include "replayer/test/shortened_workload.h"
 
 namespace fencepost::test {
 
@@ -25,12 +26,16 @@ struct MinimizeRequest {
     std::string backend = "process";
     std::optional<guest::Accelerator> accelerator = {}; // nothing: KVM where it works
     bool force = false;                                 // also those that were minimized before
+    bool workload = false;                              // shortens the workload too: records again
 };
 
 struct MinimizeListener {
     std::function<void(const std::string &line)> say = {}; // what takes a while
     // minimal.json of a finding; `made`: now.
     std::function<void(const nlohmann::json &minimal, bool made)> show = {};
+    // Nothing: it is no list of operations.
+    std::function<void(const std::string &finding, const std::optional<ShortenedWorkload> &)>
+        shortened = {};
 };
 
 // Locks the run. Errors(usage): a run that was not tested, a finding that is not there (the nearest

@@ -2,10 +2,11 @@
 // See minimize_search.h.
 #include "replayer/test/minimize_search.h"
 
-#include <algorithm>
 #include <map>
 #include <utility>
 #include <vector>
+
+#include "replayer/test/needed_parts.h"
 
 namespace fencepost::test {
 
@@ -65,49 +66,17 @@ private:
     Levels nearest(const Levels &goal, const Levels &from, Said wanted)
     {
         const LevelPath path(table_, goal, from);
-        std::vector<std::size_t> needed;
         Levels state = from;
-        for (std::size_t end = path.changes().size();;) {
-            if (Levels bare = path.with(0, needed); says(bare, wanted)) {
-                state = std::move(bare);
-                break;
-            }
-            if (stopped_ || end == 0)
-                return state;
-            // The change without which the first ones are not enough.
-            std::size_t low = 0;
-            std::size_t high = end;
-            while (high - low > 1) {
-                const std::size_t middle = low + (high - low) / 2;
-                Levels tried = path.with(middle, needed);
+        find_needed(
+            path.changes().size(),
+            [&](std::size_t first, std::span<const std::size_t> others) -> std::optional<bool> {
+                Levels tried = path.with(first, others);
                 const bool enough = says(tried, wanted);
-                if (stopped_)
-                    return state;
-                (enough ? high : low) = middle;
                 if (enough)
                     state = std::move(tried);
-            }
-            needed.push_back(high - 1);
-            end = high - 1;
-        }
-        leave_out(path, needed, wanted, state);
+                return stopped_ ? std::nullopt : std::optional(enough);
+            });
         return state;
-    }
-
-    // What was needed while more was there may not be needed now.
-    void leave_out(const LevelPath &path, std::vector<std::size_t> needed, Said wanted,
-                   Levels &state)
-    {
-        for (std::size_t i = 0; i < needed.size() && needed.size() > 1;) {
-            std::vector<std::size_t> others = needed;
-            others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
-            if (Levels tried = path.with(0, others); says(tried, wanted)) {
-                state = std::move(tried);
-                needed = std::move(others);
-            } else {
-                ++i;
-            }
-        }
     }
 
     // Of what was asked about so far. Of several, the one with most in PM: "all but this" is easier

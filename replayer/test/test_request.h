@@ -32,7 +32,7 @@ struct TestRequest {
     std::optional<std::chrono::seconds> duration = {};
     std::string backend = "process";
     std::optional<guest::Accelerator> accelerator = {}; // nothing: KVM where it works
-    std::chrono::seconds minimize{0}; // for each finding that is a bug
+    std::chrono::seconds minimize{0};                   // for each finding that is a bug
     double confirm = 0.02;
     bool restart = false;
     bool fresh = false;
