@@ -160,6 +160,8 @@ private:
                              {.oracles = names_in(about_.oracles),
                               .backend = request_.backend,
                               .accelerator = request_.accelerator,
+                              .operation = Operations(reader_).last_before(
+                                  states::parse_crash_state(finding.state).seq),
                               .deadline = deadline_,
                               .say = listener_.say});
         if (found && found->operations < found->operations_before)

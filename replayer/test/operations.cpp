@@ -17,12 +17,25 @@ Operations::Operations(const trace::TraceReader &reader)
     });
 }
 
+std::vector<Operations::Change>::const_iterator Operations::change_at(std::uint64_t seq) const
+{
+    return std::upper_bound(
+               changes_.begin() + 1, changes_.end(), seq,
+               [](std::uint64_t wanted, const Change &each) { return wanted < each.seq; }) -
+           1;
+}
+
 const std::string &Operations::at(std::uint64_t seq) const
 {
-    const auto next = std::upper_bound(
-        changes_.begin() + 1, changes_.end(), seq,
-        [](std::uint64_t wanted, const Change &each) { return wanted < each.seq; });
-    return (next - 1)->operation;
+    return change_at(seq)->operation;
+}
+
+const std::string &Operations::last_before(std::uint64_t crash_seq) const
+{
+    auto change = change_at(crash_seq == 0 ? 0 : crash_seq - 1);
+    while (change != changes_.begin() && change->operation.empty())
+        --change;
+    return change->operation;
 }
 
 } // namespace fencepost::test

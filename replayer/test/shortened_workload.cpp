@@ -36,7 +36,8 @@ public:
             run::WorkloadEnd::finished;
     }
 
-    bool shows(const findings::Finding &finding, const ShortenOptions &options)
+    bool shows(const findings::Finding &finding, const std::string &window,
+               const ShortenOptions &options)
     {
         if (!finished_)
             return false;
@@ -44,6 +45,7 @@ public:
         request.oracles = options.oracles;
         request.backend = options.backend;
         request.accelerator = options.accelerator;
+        request.window = window;
         request.jobs = 1;
         request.limit = kMostImages;
         request.bugs = kMostBugs;
@@ -60,6 +62,38 @@ private:
     const std::filesystem::path &cache_;
     const run::RunFiles files_;
     bool finished_ = false;
+};
+
+// The operation of interest in workloads that get shorter.
+class Whereabouts {
+public:
+    explicit Whereabouts(std::string operation) : operation_(std::move(operation)) {}
+
+    // The part of the recording to test; nothing: the operation is not among the lines.
+    std::optional<std::string> window(const Lines &lines, const agent::OpsProgram &program)
+    {
+        if (operation_.empty())
+            return "";
+        const auto found = std::find(lines.begin(), lines.end(), operation_);
+        // Where only numbers have changed, it stands where it stood.
+        if (found != lines.end())
+            place_ = {lines.size(), static_cast<std::size_t>(found - lines.begin())};
+        else if (place_.first != lines.size())
+            return std::nullopt;
+        const std::string &text = lines[place_.second];
+        for (const agent::OpsPhase &phase : program.phases)
+            for (const agent::OpsThread &thread : phase.threads)
+                for (const agent::Op &op : thread.ops)
+                    if (op.text == text && op.number != 0)
+                        return fmt::format(
+                            "op:{}-{}", op.number,
+                            std::min<std::size_t>(op.number + 1, operations_in(program)));
+        return "";
+    }
+
+private:
+    const std::string operation_;
+    std::pair<std::size_t, std::size_t> place_ = {0, 0}; // among so many lines, this one
 };
 
 } // namespace
@@ -90,15 +124,20 @@ std::optional<ShortenedWorkload> shorten_workload(const run::Inputs &inputs,
     ShortenedWorkload found;
     found.operations_before = operations_in(whole);
     const Stopwatch watch;
+    Whereabouts whereabouts(options.operation);
     found.workload = shorten(lines_of(whole), [&](const Lines &lines) -> std::optional<bool> {
         if (options.deadline.passed() || found.interrupted)
             return std::nullopt;
         try {
             throw_if_interrupted();
             run::Inputs shorter = inputs;
-            shorter.workload.steps[inputs.workload_step].ops = *program_of(lines);
+            agent::OpsProgram &program = shorter.workload.steps[inputs.workload_step].ops;
+            program = *program_of(lines);
+            const std::optional<std::string> window = whereabouts.window(lines, program);
+            if (!window)
+                return false;
             ++found.recordings;
-            const bool fails = ShorterRun(cache, shorter).shows(finding, options);
+            const bool fails = ShorterRun(cache, shorter).shows(finding, *window, options);
             if (options.say)
                 options.say(fmt::format("workload of {} lines: {}", lines.size(),
                                         fails ? "still fails" : "does not show it"));

@@ -20,6 +20,9 @@ struct ShortenOptions {
     std::vector<std::string> oracles = {};
     std::string backend = "process";
     std::optional<guest::Accelerator> accelerator = {};
+    // During or after which power fails, as it is written in the workload: only there shorter ones
+    // are tested. Empty: everywhere.
+    std::string operation = {};
     Deadline deadline = Deadline::never();
     std::function<void(const std::string &line)> say = {};
 };
