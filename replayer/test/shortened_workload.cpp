@@ -48,13 +48,19 @@ public:
         request.window = window;
         request.jobs = 1;
         request.limit = kMostImages;
-        request.bugs = kMostBugs;
         request.duration = kMostTime;
         request.confirm = 0;
-        const TestReport report = test_recorded(files_, cache_, request, {});
-        return std::any_of(
-            report.findings.begin(), report.findings.end(),
-            [&](const findings::Finding &each) { return is_same_cause(each, finding); });
+        // It goes on where it was, if what it stopped for is another bug.
+        for (request.bugs = 1; request.bugs <= kMostBugs; ++request.bugs) {
+            const TestReport report = test_recorded(files_, cache_, request, {});
+            if (std::any_of(
+                    report.findings.begin(), report.findings.end(),
+                    [&](const findings::Finding &each) { return is_same_cause(each, finding); }))
+                return true;
+            if (report.stop != TestStop::bugs)
+                break;
+        }
+        return false;
     }
 
 private:
