@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The search for the smallest difference between a failing and a passing state, against oracles
 // that are functions of what persisted.
+#include <algorithm>
 #include <cmath>
+#include <random>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -9,6 +11,7 @@
 #include "base/files.h"
 #include "replayer/image/in_flight_stores.h"
 #include "replayer/test/minimize_search.h"
+#include "replayer/test/needed_parts.h"
 #include "tests/golden/trace_text.h"
 #include "tests/states/image_listener.h"
 #include "tests/states/pm_work.h"
@@ -310,6 +313,25 @@ TEST_F(MinimizeTest, StopsWhenNoMoreMayBeAsked)
                 EXPECT_EQ(fault.of(point.stores(*found.passing)), Said::passes);
             }
         });
+}
+
+// Of ten parts the third is enough, but the fifth needs the ninth: what was needed at first is not
+// in the end.
+TEST(FindNeeded, LeavesOutWhatIsNoLongerNeeded)
+{
+    unsigned asked = 0;
+    const NeededParts found =
+        find_needed(10, [&](std::size_t first, std::span<const std::size_t> others) {
+            const auto in = [&](std::size_t part) {
+                return part < first ||
+                       std::find(others.begin(), others.end(), part) != others.end();
+            };
+            ++asked;
+            return std::optional(in(2) && (!in(4) || in(8)));
+        });
+    EXPECT_TRUE(found.complete);
+    EXPECT_EQ(found.parts, std::vector<std::size_t>{2});
+    EXPECT_LE(asked, 12u);
 }
 
 // Whatever is asked about is a state that the model allows at that crash point.
