@@ -11,7 +11,6 @@
 #include "base/files.h"
 #include "replayer/image/in_flight_stores.h"
 #include "replayer/test/minimize_search.h"
-#include "replayer/test/needed_parts.h"
 #include "tests/golden/trace_text.h"
 #include "tests/states/image_listener.h"
 #include "tests/states/pm_work.h"
@@ -313,25 +312,6 @@ TEST_F(MinimizeTest, StopsWhenNoMoreMayBeAsked)
                 EXPECT_EQ(fault.of(point.stores(*found.passing)), Said::passes);
             }
         });
-}
-
-// Of ten parts the third is enough, but the fifth needs the ninth: what was needed at first is not
-// in the end.
-TEST(FindNeeded, LeavesOutWhatIsNoLongerNeeded)
-{
-    unsigned asked = 0;
-    const NeededParts found =
-        find_needed(10, [&](std::size_t first, std::span<const std::size_t> others) {
-            const auto in = [&](std::size_t part) {
-                return part < first ||
-                       std::find(others.begin(), others.end(), part) != others.end();
-            };
-            ++asked;
-            return std::optional(in(2) && (!in(4) || in(8)));
-        });
-    EXPECT_TRUE(found.complete);
-    EXPECT_EQ(found.parts, std::vector<std::size_t>{2});
-    EXPECT_LE(asked, 12u);
 }
 
 // Whatever is asked about is a state that the model allows at that crash point.

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "replayer/test/needed_parts.h"
 #include "replayer/test/shortened_workload.h"
 #include "replayer/test/workload_text.h"
 
@@ -102,6 +103,25 @@ TEST(WorkloadText, ThreadsAreLeftOutTogether)
     EXPECT_EQ(operations_in(*program), 4u);
     const auto oracle = [&](const Lines &tried) { return has(tried, lines[1]); };
     EXPECT_EQ(Counted{oracle}.shorten_lines(lines).lines, Lines{lines[1]});
+}
+
+// Of ten parts the third is enough, but the fifth needs the ninth: what was needed at first is not
+// in the end.
+TEST(FindNeeded, LeavesOutWhatIsNoLongerNeeded)
+{
+    unsigned asked = 0;
+    const NeededParts found =
+        find_needed(10, [&](std::size_t first, std::span<const std::size_t> others) {
+            const auto in = [&](std::size_t part) {
+                return part < first ||
+                       std::find(others.begin(), others.end(), part) != others.end();
+            };
+            ++asked;
+            return std::optional(in(2) && (!in(4) || in(8)));
+        });
+    EXPECT_TRUE(found.complete);
+    EXPECT_EQ(found.parts, std::vector<std::size_t>{2});
+    EXPECT_LE(asked, 12u);
 }
 
 findings::Finding finding_in(const std::string &function, std::string_view role)
