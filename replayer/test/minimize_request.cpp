@@ -136,8 +136,11 @@ private:
         const WorkerPlan plan = {guest.templates(), guest.source(), initial, *judge, place.path()};
         Minimizer minimizer(files_, reader_, incidental, plan);
         for (const Finding *each : open) {
-            if (deadline_.passed())
+            if (deadline_.passed()) {
+                if (listener_.say)
+                    listener_.say("time limit reached: not everything is minimized");
                 break;
+            }
             if (listener_.say)
                 listener_.say(fmt::format("minimizing {}", each->id));
             const auto found = minimizer.minimize(*each, {request_.tests, deadline_});
