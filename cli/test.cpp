@@ -12,6 +12,7 @@
 #include "base/places.h"
 #include "cli/progress_line.h"
 #include "cli/reach_warnings.h"
+#include "cli/reproduce_verb.h"
 #include "replayer/oracle/oracle_folder.h"
 #include "replayer/oracle/oracle_table.h"
 
@@ -21,6 +22,7 @@ namespace {
 
 struct TestOptions : TestArguments {
     std::string run = {};
+    std::string state = {};
 };
 
 // "90", "90s", "10m", "2h"
@@ -41,17 +43,6 @@ std::chrono::seconds parse_duration(const std::string &text)
     if (end == 0 || text[0] == '-' || seconds == 0 || number == 0 || number > 100000000)
         fail(ErrorKind::usage, "'{}' is an invalid duration; write 90s, 10m or 2h", text);
     return std::chrono::seconds(number * seconds);
-}
-
-std::optional<guest::Accelerator> parse_accelerator(const std::string &text)
-{
-    if (text == "auto")
-        return std::nullopt;
-    if (text == "kvm")
-        return guest::Accelerator::kvm;
-    if (text == "tcg")
-        return guest::Accelerator::tcg;
-    fail(ErrorKind::usage, "there is no accelerator '{}'; there are auto, kvm and tcg", text);
 }
 
 std::string brief_time(double seconds)
@@ -87,8 +78,23 @@ std::string oracle_list()
     return text + fmt::format("  {:<14}{}\n", "FOLDER/", "your own: fsck-oracles/README.md");
 }
 
+// One state is judged and shown, and nothing is kept.
+void test_state(Context &context, const TestOptions &options)
+{
+    ReproduceArguments one = {.run = options.run, .name = options.state};
+    one.incidental = options.walk.incidental;
+    one.oracles = options.oracles;
+    one.backend = options.backend;
+    one.accelerator = options.accelerator;
+    run_reproduce(context, one);
+}
+
 void run_test_verb(Context &context, const TestOptions &options)
 {
+    if (!options.state.empty()) {
+        test_state(context, options);
+        return;
+    }
     const test::TestRequest request = test_request(options);
     const run::RunFiles files = run::open_run(options.run);
     const test::TestReport report = run_test(context, files, request);
@@ -104,6 +110,17 @@ void run_test_verb(Context &context, const TestOptions &options)
 }
 
 } // namespace
+
+std::optional<guest::Accelerator> parse_accelerator(const std::string &text)
+{
+    if (text == "auto")
+        return std::nullopt;
+    if (text == "kvm")
+        return guest::Accelerator::kvm;
+    if (text == "tcg")
+        return guest::Accelerator::tcg;
+    fail(ErrorKind::usage, "there is no accelerator '{}'; there are auto, kvm and tcg", text);
+}
 
 void add_test_arguments(App &verb, TestArguments &arguments)
 {
@@ -188,6 +205,9 @@ void add_test(App &app, Context &context)
     auto options = std::make_shared<TestOptions>();
     verb->add_option("RUN", options->run, "A run directory, or the trace.db in it")->required();
     add_test_arguments(*verb, *options);
+    verb->add_option("--state", options->state,
+                     "Tests only the state with this id, shows what comes back and keeps nothing: "
+                     "as `fencepost reproduce`");
     verb->footer([] {
         return oracle_list() + "\nA test that was stopped goes on where it was. What it keeps: "
                                "docs/reference/results-db.md. Examples: docs/how-to/test.md.";

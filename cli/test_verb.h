@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,8 @@ struct TestArguments {
 };
 
 void add_test_arguments(App &verb, TestArguments &arguments);
+// "auto": nothing. Error(usage) for what there is not.
+std::optional<guest::Accelerator> parse_accelerator(const std::string &text);
 // Errors(usage) for whatever needs no run to be wrong.
 test::TestRequest test_request(const TestArguments &arguments);
 

@@ -47,6 +47,10 @@ struct SessionEnd {
 // Of results that are there: one that is about another trace or other oracles is an Error(usage).
 // Looks at `trace` and `oracles` only; nothing is changed but for a journal that is rolled back.
 void check_results(const std::filesystem::path &path, const ResultsSubject &subject);
+// Error(trace) for a file that is not one of results, as fencepost writes them.
+void check_tables(trace::Database &database, const std::filesystem::path &path);
+// Of the table with that name; empty: there is none.
+std::string about(trace::Database &database, std::string_view name);
 // What has changed since the results that are there were made: words of the first such producer, or
 // nothing.
 std::string changed_since(const std::filesystem::path &path, const ResultsSubject &subject);
