@@ -21,6 +21,11 @@ struct ReproduceArguments {
     std::string backend = "process";
     std::string accelerator = "auto";
     bool dry_run = false;
+    std::string export_to = {};
+    bool gdb = false;
+    std::vector<std::string> symbols = {};
+    bool shell = false;
+    bool before_recovery = false;
 };
 
 void run_reproduce(Context &context, const ReproduceArguments &arguments);

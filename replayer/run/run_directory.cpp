@@ -25,7 +25,7 @@ constexpr std::chrono::milliseconds kLockPause(10);
 
 // What fencepost writes into findings/ID.
 constexpr std::string_view kFindingFiles[] = {"summary.json", "console.log", "image.delta",
-                                              "tree.json"};
+                                              "tree.json", "reproduce.sh"};
 
 std::vector<fs::path> recorded_files(const RunFiles &files)
 {

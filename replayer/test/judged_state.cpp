@@ -98,6 +98,11 @@ const run::Inputs &JudgedState::inputs() const
     return image_->inputs;
 }
 
+const std::vector<std::string> &JudgedState::oracles() const
+{
+    return request_.oracles.empty() ? inputs().test.oracles : request_.oracles;
+}
+
 std::uint64_t JudgedState::crash_seq() const
 {
     return image_->assignment.state.seq;
@@ -115,7 +120,12 @@ JudgedState::Guests &JudgedState::guests()
     return *guests_;
 }
 
-const oracle::Judge &JudgedState::judge_of_run()
+oracle::GuestWork JudgedState::work()
+{
+    return judge_of_run().work_about(crash_seq());
+}
+
+oracle::Judge &JudgedState::judge_of_run()
 {
     if (judge_)
         return *judge_;
@@ -135,10 +145,10 @@ Worker &JudgedState::worker()
 {
     if (worker_)
         return *worker_;
-    judge_of_run();
+    oracle::Judge &judge = judge_of_run();
     const TestGuest &guest = guests().guest;
     plan_ = std::make_unique<WorkerPlan>(WorkerPlan{
-        guest.templates(), guest.source(), image_->initial, *judge_, guests_->place.path(), true});
+        guest.templates(), guest.source(), image_->initial, judge, guests_->place.path(), true});
     worker_ = std::make_unique<Worker>(*plan_, 0, image_->assignment.content.step);
     return *worker_;
 }
@@ -157,7 +167,8 @@ void JudgedState::fill_pm_files()
         all.files.emplace(directory, image_->initial, all.guest.source().config);
     }
     all.files->suspect_everything();
-    all.held.show(image_->assignment.content, [](std::uint64_t) {});
+    all.held.show(image_->assignment.content,
+                  [&](std::uint64_t line) { all.files->suspect_line(line); });
     all.files->sync(all.held);
 }
 
@@ -177,6 +188,11 @@ const std::vector<std::filesystem::path> &JudgedState::pm_files()
 {
     CHECK(guests().files, "fill_pm_files() first");
     return guests_->files->paths();
+}
+
+const std::filesystem::path &JudgedState::scratch()
+{
+    return guests().place.path();
 }
 
 std::string JudgedState::qemu_command() const

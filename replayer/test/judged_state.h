@@ -42,6 +42,8 @@ public:
     ~JudgedState();
 
     const run::Inputs &inputs() const;
+    // Names of those that judge it; none: those that suit the file system.
+    const std::vector<std::string> &oracles() const;
     std::uint64_t crash_seq() const;
     // In which the image differs from the initial one.
     std::size_t changed_lines() const;
@@ -49,8 +51,8 @@ public:
     // In a guest restored for it. The recovered tree is part of the judgement, also of a pass, if
     // an oracle asks for one.
     oracle::Judgement judge();
-    // That gave the judgement.
-    const oracle::Judge &judge_of_run();
+    // What a guest does with the image when it is judged.
+    oracle::GuestWork work();
 
     // A guest with the image in its PM, which it has not looked at. `extra_arguments`: for QEMU.
     std::unique_ptr<guest::Guest> restore(const std::vector<std::string> &extra_arguments = {});
@@ -59,6 +61,8 @@ public:
     const std::vector<std::filesystem::path> &pm_files();
     // Writes the image into these files.
     void fill_pm_files();
+    // A folder that is removed in the end.
+    const std::filesystem::path &scratch();
     // Of the guests, to be shown. Starts none.
     std::string qemu_command() const;
 
@@ -67,6 +71,7 @@ private:
     struct Guests;
 
     Guests &guests();
+    oracle::Judge &judge_of_run();
     Worker &worker();
 
     const run::RunFiles files_;
