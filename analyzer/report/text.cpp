@@ -103,6 +103,8 @@ std::string store_of(const Finding &finding, std::string_view role, std::size_t 
     return place ? code_of(place) : fmt::format("one of {} stores", sites);
 }
 
+} // namespace
+
 std::string what_decides(const Finding &finding)
 {
     if (finding.kind == Kind::workload)
@@ -124,6 +126,8 @@ std::string what_decides(const Finding &finding)
     }
     return "deciding store not found; last store: " + last;
 }
+
+namespace {
 
 Lines judged_lines(const Finding &finding)
 {

@@ -10,6 +10,7 @@
 #include "base/byte_size.h"
 #include "base/child_process.h"
 #include "base/error.h"
+#include "base/shell_word.h"
 #include "guest-images/agent/mailbox.h"
 
 namespace fencepost::guest {
@@ -219,21 +220,8 @@ std::string escape_commas(const fs::path &path)
 std::string quoted(const std::vector<std::string> &command)
 {
     std::string line;
-    for (const std::string &argument : command) {
-        if (!line.empty())
-            line += ' ';
-        if (argument.find_first_not_of(
-                "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                "_-+=,./:@%") == std::string::npos &&
-            !argument.empty()) {
-            line += argument;
-            continue;
-        }
-        line += '\'';
-        for (char c : argument)
-            line += c == '\'' ? std::string("'\\''") : std::string(1, c);
-        line += '\'';
-    }
+    for (const std::string &argument : command)
+        line += (line.empty() ? "" : " ") + shell_word(argument);
     return line;
 }
 

@@ -23,6 +23,9 @@ using trace::Statement;
 namespace {
 
 constexpr int kOpen = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+// Milliseconds. Whoever commits keeps readers out for as long as that takes, and the other way
+// round.
+constexpr int kPatience = 10'000;
 
 std::string about(trace::Database &database, std::string_view name)
 {
@@ -58,8 +61,7 @@ bool is_empty(trace::Database &database)
            database.integer("SELECT count(*) FROM sqlite_schema") == 0;
 }
 
-void check_about(trace::Database &database, const std::filesystem::path &path,
-                 const ResultsSubject &subject)
+void check_layout(trace::Database &database, const std::filesystem::path &path)
 {
     if (database.integer("PRAGMA application_id") != kResultsId ||
         database.integer("PRAGMA user_version") != kResultsVersion)
@@ -72,6 +74,12 @@ void check_about(trace::Database &database, const std::filesystem::path &path,
              "{} is damaged: its tables are not those of results; --restart forgets it and tests "
              "anew",
              path.string());
+}
+
+void check_about(trace::Database &database, const std::filesystem::path &path,
+                 const ResultsSubject &subject)
+{
+    check_layout(database, path);
     // They are names of folders.
     for (Statement row(database.get(), "SELECT id FROM finding"); row.step();)
         if (!run::is_finding_id(row.text(0)))
@@ -124,9 +132,20 @@ std::string changed_since(const std::filesystem::path &path, const ResultsSubjec
     return "";
 }
 
+trace::Database open_results(const std::filesystem::path &path, const std::string &trace)
+{
+    trace::Database database(path, SQLITE_OPEN_READONLY, trace::FileKind::test_results);
+    sqlite3_busy_timeout(database.get(), kPatience);
+    sqlite3_db_config(database.get(), SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+    check_layout(database, path);
+    check_about(database, path, {trace, about(database, "oracles")});
+    return database;
+}
+
 Results::Results(const std::filesystem::path &path, const ResultsSubject &subject)
     : database_(path, kOpen, trace::FileKind::test_results)
 {
+    sqlite3_busy_timeout(database_.get(), kPatience); // a reader is at it
     sqlite3_db_config(database_.get(), SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
     sqlite3_db_config(database_.get(), SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
     // Images are looked up by identity: the index should stay in memory, but not without bound.

@@ -50,6 +50,9 @@ void check_results(const std::filesystem::path &path, const ResultsSubject &subj
 // What has changed since the results that are there were made: words of the first such producer, or
 // nothing.
 std::string changed_since(const std::filesystem::path &path, const ResultsSubject &subject);
+// To be read only, also while a test goes on. `trace`: event digest; results about another one are
+// an Error(usage).
+trace::Database open_results(const std::filesystem::path &path, const std::string &trace);
 
 // For one thread. Everything is in one transaction until commit().
 class Results {

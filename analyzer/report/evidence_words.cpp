@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// See evidence_words.h.
+#include "analyzer/report/evidence_words.h"
+
+#include <sstream>
+
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
+
+namespace fencepost::report {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr std::size_t kMostLines = 60;
+
+std::string text_at(const json &object, const char *key)
+{
+    const auto found = object.find(key);
+    return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+const json &list_at(const json &object, const char *key)
+{
+    static const json kNone = json::array();
+    const auto found = object.find(key);
+    return found != object.end() && found->is_array() ? *found : kNone;
+}
+
+void add_line(std::vector<std::string> &lines, const std::string &line)
+{
+    if (lines.size() < kMostLines)
+        lines.push_back(line);
+    else if (lines.size() == kMostLines)
+        lines.emplace_back("(more)");
+}
+
+// "directory e: has no block", or the value as JSON.
+std::string words_of_value(const json &value)
+{
+    if (value.is_string())
+        return value.get<std::string>();
+    if (value.is_object() && value.contains("detail"))
+        return text_at(value, "path") + ": " + text_at(value, "detail");
+    return json_text(value);
+}
+
+void add_said(const std::string &key, const json &value, std::vector<std::string> &said)
+{
+    if (value.is_null() || (value.is_string() && value.get_ref<const std::string &>().empty()))
+        return;
+    if (value.is_array()) {
+        for (const json &each : value)
+            add_said(key, each, said);
+        return;
+    }
+    if (!value.is_string() && !value.is_object()) {
+        add_line(said, key + ": " + json_text(value));
+        return;
+    }
+    std::istringstream lines(words_of_value(value));
+    for (std::string line; std::getline(lines, line);)
+        add_line(said, line);
+}
+
+} // namespace
+
+EvidenceWords words_of(const findings::Evidence &evidence)
+{
+    EvidenceWords words;
+    const json details = json_or_discarded(evidence.details);
+    if (!details.is_object())
+        return words;
+    if (const auto promise = details.find("promise");
+        promise != details.end() && promise->is_object()) {
+        words.promise = text_at(*promise, "name");
+        words.promise_source = text_at(*promise, "source");
+        words.in_progress = text_at(details, "in_progress");
+        words.returned = text_at(details, "returned");
+        for (const json &tree : list_at(details, "against")) {
+            LegalTree &legal = words.against.emplace_back();
+            if (!tree.is_object())
+                continue;
+            legal.as = text_at(tree, "as");
+            for (const json &difference : list_at(tree, "differences"))
+                legal.differences.push_back(words_of_value(difference));
+        }
+        return words;
+    }
+    for (const auto &[key, value] : details.items())
+        add_said(key, value, words.said);
+    return words;
+}
+
+std::vector<std::string> minimal_lines(const std::string &document)
+{
+    const json minimal = json_or_discarded(document);
+    std::vector<std::string> lines;
+    if (!minimal.is_object())
+        return lines;
+    if (const std::string sentence = text_at(minimal, "sentence"); !sentence.empty())
+        lines.push_back(sentence);
+    for (const auto &[key, value] : minimal.items())
+        if (key != "sentence")
+            add_said(key, value, lines);
+    return lines;
+}
+
+} // namespace fencepost::report
