@@ -2,7 +2,6 @@
 // `fencepost analyze`: detection rules over a trace.
 #include <cstdio>
 #include <memory>
-#include <sstream>
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -14,6 +13,7 @@
 #include "base/error.h"
 #include "base/output_file.h"
 #include "cli/analyze_verb.h"
+#include "cli/fail_on.h"
 #include "cli/named_value.h"
 #include "cli/verb.h"
 #include "replayer/run/inputs.h"
@@ -58,27 +58,6 @@ rules::Settings settings_of(const AnalyzeOptions &options)
     rules::check_rule_names(options.rules);
     settings.rules = options.rules;
     return settings;
-}
-
-std::vector<findings::Severity> severities_of(const std::string &list)
-{
-    std::vector<findings::Severity> result;
-    if (list == "none")
-        return result;
-    std::istringstream words(list);
-    for (std::string word; std::getline(words, word, ',');) {
-        if (word == "none")
-            fail(ErrorKind::usage, "--fail-on none goes with no other severity, as in '{}'", list);
-        const auto severity = findings::severity_named(word);
-        if (!severity)
-            fail(ErrorKind::usage,
-                 "there is no severity '{}'; there are bug, warning, performance, and none", word);
-        result.push_back(*severity);
-    }
-    if (result.empty())
-        fail(ErrorKind::usage,
-             "--fail-on is given no severity; there are bug, warning, performance, and none");
-    return result;
 }
 
 void list_rules(const Context &context)
@@ -130,7 +109,7 @@ void run_analyze(const AnalyzeOptions &options, Context &context)
         fail(ErrorKind::usage, "analyze needs a RUN, or --list-rules");
     if (options.sarif == "-" && context.settings.json)
         fail(ErrorKind::usage, "--json and --sarif - both want stdout");
-    const std::vector<findings::Severity> fatal = severities_of(options.fail_on);
+    const std::vector<findings::Severity> fatal = fail_on(options.fail_on);
     const Overwrite overwrite = options.force ? Overwrite::yes : Overwrite::no;
     for (const std::string &file : {options.sarif, options.write_baseline})
         if (!file.empty() && file != "-") // before a long trace is read
@@ -194,10 +173,7 @@ void add_analyze(App &app, Context &context)
                      "Findings in this file are known and do not fail");
     verb->add_option("--write-baseline", options->write_baseline,
                      "Writes the findings as a baseline");
-    verb->add_option("--fail-on", options->fail_on,
-                     "Severities that make the exit status 1, joined by commas: bug, warning, "
-                     "performance; or none")
-        ->capture_default_str();
+    verb->add_option("--fail-on", options->fail_on, kFailOnHelp)->capture_default_str();
     verb->add_option("--sarif", options->sarif,
                      "Also writes the findings as SARIF 2.1.0; - is stdout");
     verb->add_flag("--force", options->force,

@@ -33,6 +33,17 @@ std::string shortened(const std::string &text, std::size_t most)
     return text.size() <= most ? text : text.substr(0, most - 3) + "...";
 }
 
+std::string role_words(const std::string &role)
+{
+    if (role == findings::kAbsent)
+        return "The store that is lost";
+    if (role == findings::kPresent)
+        return "The store that persists";
+    if (role == findings::kLast)
+        return "The last store before power fails";
+    return role == findings::kAt ? "Here" : role;
+}
+
 void add_head(Lines &lines, const ShownFinding &shown)
 {
     const Finding &finding = shown.finding;
@@ -100,14 +111,6 @@ std::string bytes_of(const TimelineRow &row)
     return fmt::format("{} -> {}{}", bytes_text(row.before), bytes_text(row.after), more);
 }
 
-std::string marker_words(const TimelineRow &row)
-{
-    const std::string text = row.code.empty() ? "" : ": " + shortened(row.code, kMostText);
-    return row.what == "op_begin" ? "begins" + text
-           : row.what == "op_end" ? "returned" + text
-                                  : row.what + text;
-}
-
 // Where no line of source is known, the instruction tells most.
 std::string instruction_of(const TimelineRow &row)
 {
@@ -154,8 +157,7 @@ void add_timeline(Lines &lines, const ShownFinding &shown)
     bool failed = !timeline.crashed;
     const auto power_fails = [&] {
         lines.push_back(
-            fmt::format("  {:>9}  ==== power fails; {} of {} stores in flight persist ====", "",
-                        timeline.persisted_stores, timeline.in_flight_stores));
+            fmt::format("  {:>9}  ==== power fails; {} ====", "", power_failure_words(timeline)));
         failed = true;
     };
     for (const TimelineRow &row : timeline.rows) {
@@ -168,33 +170,16 @@ void add_timeline(Lines &lines, const ShownFinding &shown)
         power_fails();
 }
 
-std::string role_words(const Place &place)
-{
-    if (place.role == findings::kAbsent)
-        return "The store that is lost";
-    if (place.role == findings::kPresent)
-        return "The store that persists";
-    if (place.role == findings::kLast)
-        return "The last store before power fails";
-    return place.role == findings::kAt ? "Here" : place.role;
-}
-
 void add_stacks(Lines &lines, const Finding &finding)
 {
-    const bool decided =
-        place_of(finding, findings::kAbsent) || place_of(finding, findings::kPresent);
-    for (const Place &place : finding.places) {
-        if (decided && place.role == findings::kLast)
-            continue;
-        const symbols::CodePlace &code = place.at.code;
+    for (const Place *place : places_with_stack(finding)) {
+        const symbols::CodePlace &code = place->at.code;
         lines.emplace_back();
-        lines.push_back(fmt::format(
-            "{}: event {}{}", role_words(place), place.at.event.seq,
-            place.operation.empty() ? "" : ", in: " + shortened(place.operation, kMostText)));
+        lines.push_back(place_title(*place));
         lines.push_back(fmt::format("  {}{}{}", text_of(code),
                                     code.module.empty() ? "" : " [" + code.module + "]",
                                     code.instruction.empty() ? "" : ": " + code.instruction));
-        const auto &callers = place.at.callers;
+        const auto &callers = place->at.callers;
         for (std::size_t i = 0; i < std::min(callers.size(), kMostCallers); ++i)
             lines.push_back("    called by " + text_of(callers[i]));
         if (callers.size() > kMostCallers)
@@ -207,6 +192,38 @@ void add_stacks(Lines &lines, const Finding &finding)
 std::string sentence_of(const Finding &finding)
 {
     return finding.title.empty() ? finding.summary : finding.title;
+}
+
+std::string marker_words(const TimelineRow &row)
+{
+    const std::string text = row.code.empty() ? "" : ": " + shortened(row.code, kMostText);
+    return row.what == "op_begin" ? "begins" + text
+           : row.what == "op_end" ? "returned" + text
+                                  : row.what + text;
+}
+
+std::string power_failure_words(const Timeline &timeline)
+{
+    return fmt::format("{} of {} stores in flight persist", timeline.persisted_stores,
+                       timeline.in_flight_stores);
+}
+
+std::string place_title(const Place &place)
+{
+    return fmt::format("{}: event {}{}", role_words(place.role), place.at.event.seq,
+                       place.operation.empty() ? ""
+                                               : ", in: " + shortened(place.operation, kMostText));
+}
+
+std::vector<const Place *> places_with_stack(const Finding &finding)
+{
+    const bool decided =
+        place_of(finding, findings::kAbsent) || place_of(finding, findings::kPresent);
+    std::vector<const Place *> places;
+    for (const Place &place : finding.places)
+        if (!decided || place.role != findings::kLast)
+            places.push_back(&place);
+    return places;
 }
 
 Lines finding_lines(const ShownFinding &shown)

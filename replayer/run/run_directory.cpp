@@ -109,7 +109,7 @@ void check_is_run(const RunFiles &files)
         known.insert(path.filename());
     for (const fs::path &path :
          {files.lock(), files.results(), fs::path(files.results().string() + "-journal"),
-          files.findings(), files.legal_states()})
+          files.findings(), files.legal_states(), files.report_page(), files.report_data()})
         known.insert(path.filename());
     for (const fs::directory_entry &entry : fs::directory_iterator(files.directory)) {
         has_trace = has_trace || entry.path().filename() == files.trace().filename();
@@ -220,6 +220,8 @@ void remove_findings(const Folder &run, const std::set<std::string> &kept)
 
 void remove_results(const Folder &run)
 {
+    run.remove("report.html");
+    run.remove("report.json");
     // The verdicts last: without them nothing vouches for the findings.
     remove_findings(run);
     run.remove("results.db-journal");
