@@ -24,9 +24,9 @@ using AddVerb = void(App &, Context &);
 AddVerb add_analyze, add_doctor, add_image, add_info, add_record, add_repair, add_report, add_run,
     add_show, add_sql, add_states, add_test, add_tree, add_verify;
 
-constexpr AddVerb *kVerbs[] = {add_analyze, add_doctor, add_image, add_info, add_record,
-                               add_repair,  add_run,    add_show,  add_sql,  add_states,
-                               add_test,    add_tree,   add_verify};
+constexpr AddVerb *kVerbs[] = {add_analyze, add_doctor, add_image, add_info,  add_record,
+                               add_repair,  add_report, add_run,   add_show,  add_sql,
+                               add_states,  add_test,   add_tree,  add_verify};
 
 void print_json(const nlohmann::json &document)
 {

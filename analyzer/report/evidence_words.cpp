@@ -37,14 +37,27 @@ void add_line(std::vector<std::string> &lines, const std::string &line)
         lines.emplace_back("(more)");
 }
 
-// "directory e: has no block", or the value as JSON.
+// "directory e: has no block"; "operation: rename, path: d"
 std::string words_of_value(const json &value)
 {
     if (value.is_string())
         return value.get<std::string>();
-    if (value.is_object() && value.contains("detail"))
+    if (!value.is_object())
+        return json_text(value);
+    if (value.contains("detail"))
         return text_at(value, "path") + ": " + text_at(value, "detail");
-    return json_text(value);
+    std::string words;
+    for (const auto &[key, each] : value.items())
+        words += (words.empty() ? "" : ", ") + key + ": " +
+                 (each.is_string() ? each.get<std::string>() : json_text(each));
+    return words;
+}
+
+// What a program or a kernel said stands for itself.
+bool is_output(const std::string &key)
+{
+    return key == "output" || key == "errors" || key == "line" || key == "message" ||
+           key == "console";
 }
 
 void add_said(const std::string &key, const json &value, std::vector<std::string> &said)
@@ -56,11 +69,12 @@ void add_said(const std::string &key, const json &value, std::vector<std::string
             add_said(key, each, said);
         return;
     }
-    if (!value.is_string() && !value.is_object()) {
-        add_line(said, key + ": " + json_text(value));
+    const std::string words = words_of_value(value);
+    if (!value.is_object() && !is_output(key)) {
+        add_line(said, key + ": " + words);
         return;
     }
-    std::istringstream lines(words_of_value(value));
+    std::istringstream lines(words);
     for (std::string line; std::getline(lines, line);)
         add_line(said, line);
 }

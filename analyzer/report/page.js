@@ -124,10 +124,10 @@ function epochRow(epoch) {
   button.disabled = epoch[11] < 0;
   button.addEventListener("click", () => openPicture(epoch));
   const operation = epoch[10] < 0 ? "" : report.operations[epoch[10]] ? report.operations[epoch[10]][1] : "";
-  const row = element("tr", epoch[0] === openEpoch ? { class: "chosen" } : {}, cell(epoch[0], "n"), cell(`${epoch[1]} to ${epoch[2]}`, "tight"),
+  const row = element("tr", epoch[0] === openEpoch ? { class: "chosen" } : {}, cell(epoch[0], "n"), element("td", {}, button), cell(`${epoch[1]} to ${epoch[2]}`, "tight"),
     cell(operation.length > 60 ? operation.slice(0, 60) + "\u2026" : operation), cell(shown(epoch[3]), "n"), cell(shown(epoch[4]), "n"), cell(shown(epoch[5]), "n"),
-    cell(legalText(epoch), "n"), cell(epoch[8] ? shown(epoch[8]) : "none", "n"), cell(epoch[9] ? shown(epoch[9]) : "", "n"), element("td", {}, button));
-  if (epoch[9]) row.children[8].style.color = "var(--bug)";
+    cell(legalText(epoch), "n"), cell(epoch[8] ? shown(epoch[8]) : "none", "n"), cell(epoch[9] ? shown(epoch[9]) : "", "n"));
+  if (epoch[9]) row.lastChild.style.color = "var(--bug)";
   return row;
 }
 
@@ -151,8 +151,9 @@ function openPicture(epoch) {
   openEpoch = epoch[0];
   showEpochs();
   drawEpoch(epoch, byId("epoch-picture"));
+  byId("epochs").scrollIntoView({ block: "start" });
   const button = document.querySelector(`button[data-epoch="${epoch[0]}"]`);
-  if (button) button.focus({ preventScroll: true });
+  if (button) button.focus({ preventScroll: true }); // it was made anew
 }
 
 function setUpEpochs() {

@@ -102,7 +102,7 @@ std::vector<std::string> caveats(const RunReport &report)
         lines.push_back(fmt::format("The last test {}.", words));
     if (test.without_verdict != 0)
         lines.push_back(
-            fmt::format("{} have no verdict yet.", counted(test.without_verdict, "image")));
+            fmt::format("{} without a verdict yet.", counted(test.without_verdict, "image")));
     if (const auto infra = test.verdicts.find("infra_error"); infra != test.verdicts.end())
         lines.push_back(fmt::format("{} could not be judged.", counted(infra->second, "image")));
     const auto untested = static_cast<std::uint64_t>(

@@ -13,8 +13,8 @@ def quoted(text):
     return text.replace("\\", "\\\\").replace('"', "'")
 
 
-def trace_text(epochs, operations):
-    """Each epoch: a record and a flag on lines of their own, both flushed, one fence."""
+def trace_text(epochs, operations, records=1):
+    """Each epoch: records and a flag on lines of their own, all flushed, one fence."""
     lines = ["function append module=journal file=journal.c", "function set_flag module=journal", "function main module=app"]
     each = max(1, epochs // max(1, operations))
     number = 0
@@ -22,13 +22,14 @@ def trace_text(epochs, operations):
         if operations and epoch % each == 0 and number < operations:
             number += 1
             lines.append(f'op_begin {number} "write {number} {quoted(HOSTILE) if number == 1 else "a file"}"')
-        record = 128 * (epoch % 4096)
-        lines += [f"store pmem0+{record} 8 = {epoch + 1} @append:12 ^main:40",
-                  f"store pmem0+{record + 8} 8 = {epoch + 7} @append:13 ^main:40",
-                  f"store pmem0+{record + 64} 8 = 1 @set_flag ^main:41",
-                  f"flush clwb pmem0+{record} @append:14",
-                  f"flush clwb pmem0+{record + 64} @set_flag+4",
-                  "fence sfence @set_flag+8"]
+        first = 64 * (records + 1) * (epoch % (4096 // records))
+        flag = first + 64 * records
+        for record in range(first, flag, 64):
+            lines += [f"store pmem0+{record} 8 = {epoch + 1} @append:12 ^main:40",
+                      f"store pmem0+{record + 8} 8 = {epoch + 7} @append:13 ^main:40"]
+        lines.append(f"store pmem0+{flag} 8 = 1 @set_flag ^main:41")
+        lines += [f"flush clwb pmem0+{record} @append:14" for record in range(first, flag, 64)]
+        lines += [f"flush clwb pmem0+{flag} @set_flag+4", "fence sfence @set_flag+8"]
         if operations and (epoch + 1) % each == 0:
             lines.append(f"op_end {number} = 0")
     return "\n".join(lines) + "\n"
