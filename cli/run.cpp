@@ -9,9 +9,11 @@
 #include "analyzer/report/json.h"
 #include "analyzer/report/text.h"
 #include "base/places.h"
+#include "base/terminal_text.h"
 #include "cli/analyze_verb.h"
 #include "cli/reach_warnings.h"
 #include "cli/record_verb.h"
+#include "cli/report_verb.h"
 #include "cli/test_verb.h"
 #include "replayer/record/summary.h"
 
@@ -81,6 +83,7 @@ void run(Context &context, const RunOptions &options)
     relate(rules.findings, report.findings);
     document["analyze"] = report::to_json(rules);
     document["test"] = report_json(report);
+    document["report"] = report_run(context, options.record.run, rules);
     document["warnings"] = warnings_json(files);
     if (as_json)
         print_json(document);
@@ -88,6 +91,8 @@ void run(Context &context, const RunOptions &options)
         print_report(report, files);
     if (!as_json)
         print_warnings(files);
+    if (!as_json)
+        fmt::print("report     {}\n", terminal_text(document["report"].get<std::string>()));
     context.exit_code =
         findings::has_new(rules.findings) || !record::workload_finished(document["record"])
             ? 1
@@ -106,8 +111,9 @@ void add_run(App &app, Context &context)
         ->range(0u, 1000u)
         ->capture_default_str();
     add_test_arguments(*verb, options->test);
-    verb->footer("Each part is a verb of its own: record, verify, analyze, test. A run that was "
-                 "stopped goes on where it was.");
+    verb->footer(
+        "Each part is a verb of its own: record, verify, analyze, test, report. A run that was "
+        "stopped goes on where it was.");
     verb->callback([&context, options] { run(context, *options); });
 }
 

@@ -120,10 +120,7 @@ data event_data(const TimelineRow &row)
                   : fmt::format("{} \u2192 {}{}", bytes_text(row.before), bytes_text(row.after),
                                 row.size * 2 > row.after.size() ? "\u2026" : ""));
     event.set("state", words_of(row));
-    event.set("decides", row.role.empty() ? data(false)
-                         : row.role == findings::kAbsent || row.role == findings::kPresent
-                             ? data("decides")
-                             : data(safe_text(row.role == findings::kAt ? "here" : row.role)));
+    event.set("decides", row.role.empty() ? data(false) : data(safe_text(role_mark(row))));
     return event;
 }
 

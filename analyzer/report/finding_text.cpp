@@ -98,11 +98,6 @@ void add_evidence(Lines &lines, const ShownFinding &shown)
     }
 }
 
-std::string mark_of(const TimelineRow &row)
-{
-    return row.role.empty() ? "" : row.role == findings::kAt ? "  <- here" : "  <- decides";
-}
-
 std::string bytes_of(const TimelineRow &row)
 {
     if (row.after.empty())
@@ -135,7 +130,7 @@ Lines row_lines(const TimelineRow &row)
                                    row.place, shortened(row.code, kMostColumn), words_of(row));
     while (line.ends_with(' '))
         line.pop_back();
-    lines.push_back(line + mark_of(row));
+    lines.push_back(line + (row.role.empty() ? "" : "  <- " + role_mark(row)));
     const std::string bytes = bytes_of(row);
     const std::string instruction = bytes.empty() ? "" : instruction_of(row);
     if (!bytes.empty())
@@ -200,6 +195,13 @@ std::string marker_words(const TimelineRow &row)
     return row.what == "op_begin" ? "begins" + text
            : row.what == "op_end" ? "returned" + text
                                   : row.what + text;
+}
+
+std::string role_mark(const TimelineRow &row)
+{
+    if (row.role == findings::kAbsent || row.role == findings::kPresent)
+        return "decides";
+    return row.role == findings::kAt ? "here" : row.role;
 }
 
 std::string power_failure_words(const Timeline &timeline)

@@ -18,6 +18,8 @@ std::vector<std::string> finding_lines(const ShownFinding &shown);
 std::string sentence_of(const findings::Finding &finding);
 // Of a row that is a marker: "begins: rename a b".
 std::string marker_words(const TimelineRow &row);
+// Of a row with a role: "decides", "here", or the rule's words.
+std::string role_mark(const TimelineRow &row);
 // "3 of 4 stores in flight persist"
 std::string power_failure_words(const Timeline &timeline);
 // "The store that is lost: event 734, in: write a".

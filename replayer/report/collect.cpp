@@ -19,8 +19,9 @@ using trace::Statement;
 
 namespace {
 
-constexpr std::size_t kMostTimelines = 24; // each costs passes over the trace
-constexpr std::size_t kMostText = 400;     // of an operation
+constexpr std::size_t kMostTimelines = 24;      // each costs passes over the trace
+constexpr std::size_t kMostText = 400;          // of an operation
+constexpr std::uint64_t kLongTrace = 1'000'000; // one whose reading takes a while
 
 std::string shortened(std::string_view text)
 {
@@ -136,7 +137,7 @@ void add_findings(const OpenedRun &run, const std::vector<findings::Finding> &al
                                             "fencepost show {} {}",
                                             kMostTimelines, report.run, finding.id);
         } else {
-            if (timelines == 0)
+            if (timelines == 0 && run.reader().event_count() > kLongTrace)
                 say("reading what happened around findings");
             shower.add_timeline(shown);
             timelines += shown.timeline.has_value();
@@ -160,7 +161,8 @@ RunReport collect_report(const OpenedRun &run, findings::Report rules,
     report.rules = std::move(rules.summary);
     report.catalog = std::move(rules.catalog);
     try {
-        say("reading epochs");
+        if (run.reader().event_count() > kLongTrace)
+            say("reading epochs");
         add_epochs(run.reader(), run.names(), walk_options(run, report.test), results.crash_points,
                    report);
     } catch (const Error &error) {

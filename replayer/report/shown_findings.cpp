@@ -50,18 +50,16 @@ std::vector<std::string> commands_for(const Finding &finding, const std::string 
 {
     const std::string name = shell_word(run);
     std::vector<std::string> commands;
-    if (finding.kind == Kind::rule) {
-        if (finding.crash_seq)
-            commands.push_back(
-                fmt::format("fencepost test {} --window seq:{}-{} --strategy exhaustive:1000", name,
-                            *finding.crash_seq, *finding.crash_seq));
-        return commands;
-    }
     if (finding.kind == Kind::crash_state) {
         commands.push_back(fmt::format("fencepost reproduce {} {}", name, finding.id));
         commands.push_back(fmt::format("fencepost minimize {} {}", name, finding.id));
         commands.push_back(fmt::format("fencepost tree {} {}", name, finding.state));
     }
+    if (finding.kind == Kind::rule && finding.crash_seq)
+        commands.push_back(
+            fmt::format("fencepost test {} --window seq:{}-{} --strategy exhaustive:1000", name,
+                        *finding.crash_seq, *finding.crash_seq));
+    commands.push_back(fmt::format("fencepost report {}", name));
     return commands;
 }
 
@@ -75,6 +73,9 @@ OpenedRun::OpenedRun(run::RunFiles files, std::string shown)
 
 std::vector<Finding> all_findings(std::vector<Finding> by_rules, std::vector<Finding> by_states)
 {
+    for (std::vector<Finding> *findings : {&by_rules, &by_states})
+        for (Finding &finding : *findings)
+            finding.related.clear(); // they may have been related before
     findings::relate(by_rules, by_states);
     std::vector<Finding> all = std::move(by_states);
     std::move(by_rules.begin(), by_rules.end(), std::back_inserter(all));
