@@ -108,17 +108,26 @@ EvidenceWords words_of(const findings::Evidence &evidence)
     return words;
 }
 
-std::vector<std::string> minimal_lines(const std::string &document)
+std::vector<std::string> minimal_lines(const findings::Finding &finding,
+                                       const std::string &document)
 {
     const json minimal = json_or_discarded(document);
     std::vector<std::string> lines;
-    if (!minimal.is_object())
+    // Of the state that shows the finding now.
+    if (!minimal.is_object() || text_at(minimal, "of_state") != finding.state)
         return lines;
+    const auto add = [&](const char *words, const char *key) {
+        const auto found = minimal.find(key);
+        const std::string state =
+            found != minimal.end() && found->is_object() ? text_at(*found, "state") : "";
+        if (!state.empty())
+            lines.push_back(words + state);
+    };
     if (const std::string sentence = text_at(minimal, "sentence"); !sentence.empty())
         lines.push_back(sentence);
-    for (const auto &[key, value] : minimal.items())
-        if (key != "sentence")
-            add_said(key, value, lines);
+    add("fails:    ", "fail");
+    add("passes:   ", "pass");
+    add("earliest: ", "earliest");
     return lines;
 }
 

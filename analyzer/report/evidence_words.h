@@ -25,7 +25,8 @@ struct EvidenceWords {
 
 EvidenceWords words_of(const findings::Evidence &evidence);
 
-// minimal.json in a few lines; empty where there is nothing to say.
-std::vector<std::string> minimal_lines(const std::string &document);
+// minimal.json of a finding in a few lines; none where it says nothing about the finding as it is.
+std::vector<std::string> minimal_lines(const findings::Finding &finding,
+                                       const std::string &document);
 
 } // namespace fencepost::report

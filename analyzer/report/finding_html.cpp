@@ -241,7 +241,7 @@ data finding_data(const ShownFinding &shown)
     const list stacks = stacks_of(finding);
     made.set("has_stacks", !stacks.empty());
     made.set("stacks", stacks);
-    add_text(made, "minimal", joined(minimal_lines(shown.minimal), "\n"));
+    add_text(made, "minimal", joined(minimal_lines(shown.finding, shown.minimal), "\n"));
     add_text(made, "log", shown.kernel_log);
     add_text(made, "files", joined(shown.files, " "));
     made.set("folder", safe_text(shown.folder));

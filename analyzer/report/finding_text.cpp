@@ -235,7 +235,7 @@ Lines finding_lines(const ShownFinding &shown)
     add_evidence(lines, shown);
     add_timeline(lines, shown);
     add_stacks(lines, shown.finding);
-    if (const Lines minimal = minimal_lines(shown.minimal); !minimal.empty()) {
+    if (const Lines minimal = minimal_lines(shown.finding, shown.minimal); !minimal.empty()) {
         lines.emplace_back();
         lines.emplace_back("Minimized");
         for (const std::string &line : minimal)

@@ -23,9 +23,7 @@ using trace::Statement;
 namespace {
 
 constexpr int kOpen = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
-// Milliseconds. Whoever commits keeps readers out for as long as that takes, and the other way
-// round.
-constexpr int kPatience = 10'000;
+constexpr int kPatience = 10'000; // milliseconds that a writer waits for readers, and they for it
 
 std::string about(trace::Database &database, std::string_view name)
 {
@@ -80,13 +78,11 @@ void check_about(trace::Database &database, const std::filesystem::path &path,
                  const ResultsSubject &subject)
 {
     check_layout(database, path);
-    // They are names of folders.
     for (Statement row(database.get(), "SELECT id FROM finding"); row.step();)
-        if (!run::is_finding_id(row.text(0)))
+        if (!run::is_finding_id(row.text(0))) // it names a folder
             fail(ErrorKind::trace,
                  "{} is damaged: a finding has an id that fencepost does not give; --restart "
-                 "forgets "
-                 "it and tests anew",
+                 "forgets it and tests anew",
                  path.string());
     if (about(database, "trace") != subject.trace)
         fail(ErrorKind::usage, "{} is about another recording; --restart tests this one anew",
@@ -145,7 +141,7 @@ trace::Database open_results(const std::filesystem::path &path, const std::strin
 Results::Results(const std::filesystem::path &path, const ResultsSubject &subject)
     : database_(path, kOpen, trace::FileKind::test_results)
 {
-    sqlite3_busy_timeout(database_.get(), kPatience); // a reader is at it
+    sqlite3_busy_timeout(database_.get(), kPatience);
     sqlite3_db_config(database_.get(), SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
     sqlite3_db_config(database_.get(), SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
     // Images are looked up by identity: the index should stay in memory, but not without bound.

@@ -131,6 +131,24 @@ class Report(unittest.TestCase):
         self.assertIn("No timeline: ", self.fencepost("show", self.run_folder, FINDING).stdout)
         self.assertIn("No timeline: ", self.rendered("html", "-o", "-"))
 
+    def test_a_minimized_finding(self):
+        folder = self.run_folder / "findings" / FINDING
+        folder.mkdir(parents=True)
+        (folder / "console.log").write_text("EXT4-fs: \x1b[31mbad </pre>\n")
+        document = json.loads(self.fencepost("--json", "show", self.run_folder, FINDING).stdout)
+        minimal = {"sentence": "fails exactly when the flag persisted", "of_state": document["state"], "fail": {"state": "x-1"},
+                   "pass": None, "earliest": {"state": "x-2", "seq": 4, "operation": ""}}
+        (folder / "minimal.json").write_text(json.dumps(minimal))
+        said = self.fencepost("show", self.run_folder, FINDING).stdout
+        self.assertIn("Minimized\n  fails exactly when the flag persisted\n  fails:    x-1\n  earliest: x-2\n", said)
+        page = self.rendered("html", "-o", "-")
+        self.assertIn("fails exactly when the flag persisted", page)
+        self.assertIn("EXT4-fs: \\x1b[31mbad &lt;/pre&gt;", page)
+        # Of a state that showed the finding before, or not ours at all.
+        for text in (json.dumps({**minimal, "of_state": "other"}), "[1, 2", "[]"):
+            (folder / "minimal.json").write_text(text)
+            self.assertNotIn("Minimized", self.fencepost("show", self.run_folder, FINDING).stdout)
+
     # ---- report
 
     def test_the_page_is_whole_and_safe(self):
