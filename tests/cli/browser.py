@@ -98,6 +98,8 @@ class Page:
 
     def note(self, method, parameters):
         self.events.append(method)
+        if method == "Page.javascriptDialogOpening":
+            raise AssertionError("the page has opened a dialog")
         if method == "Runtime.exceptionThrown":
             self.complaints.append(parameters["exceptionDetails"].get("exception", {}).get("description", str(parameters)))
         elif method == "Runtime.consoleAPICalled" and parameters["type"] in ("error", "warning", "assert"):

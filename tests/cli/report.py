@@ -158,6 +158,8 @@ class Report(unittest.TestCase):
         tags.feed(page)
         self.assertEqual((tags.wrong, tags.open, tags.scripts), ([], [], 3))
         self.assertIn("&lt;/script&gt;&lt;img src=x", page)
+        [nonce] = re.findall(r"script-src 'nonce-([0-9a-f]+)'", page)
+        self.assertEqual(re.findall(r'<script(?! type="(?:application/json|text/plain)")[^>]*>', page), [f'<script nonce="{nonce}">'])
         self.assertNotIn("<img", page)
         self.assertNotIn("http", page.replace("http-equiv", "").replace("http://www.w3.org/2000/svg", ""))
         data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)[1])
