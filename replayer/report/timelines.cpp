@@ -229,8 +229,9 @@ Timeline Timelines::of_state(const Finding &finding)
     for (const auto &[seq, store] : in_flight)
         if (seq < first)
             reader_.scan({.first_seq = seq, .last_seq = seq})
-                .for_each([&](std::uint64_t at, const Event &event, std::span<const std::byte>) {
-                    rows.add(at, event, store.fate());
+                .for_each([&rows, fate = store.fate()](std::uint64_t at, const Event &event,
+                                                       std::span<const std::byte>) {
+                    rows.add(at, event, fate);
                 });
     const std::uint64_t last = std::min(state.seq + kAfter, reader_.event_count());
     const auto scan = [&](auto &&visit) {
