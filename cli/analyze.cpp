@@ -2,7 +2,6 @@
 // `fencepost analyze`: detection rules over a trace.
 #include <cstdio>
 #include <memory>
-#include <sstream>
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -14,6 +13,7 @@
 #include "base/error.h"
 #include "base/output_file.h"
 #include "cli/analyze_verb.h"
+#include "cli/fail_on.h"
 #include "cli/named_value.h"
 #include "cli/verb.h"
 #include "replayer/run/inputs.h"
@@ -60,27 +60,6 @@ rules::Settings settings_of(const AnalyzeOptions &options)
     return settings;
 }
 
-std::vector<findings::Severity> severities_of(const std::string &list)
-{
-    std::vector<findings::Severity> result;
-    if (list == "none")
-        return result;
-    std::istringstream words(list);
-    for (std::string word; std::getline(words, word, ',');) {
-        if (word == "none")
-            fail(ErrorKind::usage, "--fail-on none goes with no other severity, as in '{}'", list);
-        const auto severity = findings::severity_named(word);
-        if (!severity)
-            fail(ErrorKind::usage,
-                 "there is no severity '{}'; there are bug, warning, performance, and none", word);
-        result.push_back(*severity);
-    }
-    if (result.empty())
-        fail(ErrorKind::usage,
-             "--fail-on is given no severity; there are bug, warning, performance, and none");
-    return result;
-}
-
 void list_rules(const Context &context)
 {
     nlohmann::json list = nlohmann::json::array();
@@ -120,6 +99,14 @@ rules::AnalysisRequest request_of(const std::filesystem::path &trace, const Anal
     return request;
 }
 
+void apply_baseline(const std::filesystem::path &file, findings::Report &report)
+{
+    findings::KnownFindings known(file);
+    known.mark(report.findings);
+    for (std::string &sentence : known.gone(true))
+        report.summary.statements.push_back(std::move(sentence));
+}
+
 void run_analyze(const AnalyzeOptions &options, Context &context)
 {
     if (options.list_rules) {
@@ -130,7 +117,7 @@ void run_analyze(const AnalyzeOptions &options, Context &context)
         fail(ErrorKind::usage, "analyze needs a RUN, or --list-rules");
     if (options.sarif == "-" && context.settings.json)
         fail(ErrorKind::usage, "--json and --sarif - both want stdout");
-    const std::vector<findings::Severity> fatal = severities_of(options.fail_on);
+    const std::vector<findings::Severity> fatal = fail_on(options.fail_on);
     const Overwrite overwrite = options.force ? Overwrite::yes : Overwrite::no;
     for (const std::string &file : {options.sarif, options.write_baseline})
         if (!file.empty() && file != "-") // before a long trace is read
@@ -138,9 +125,9 @@ void run_analyze(const AnalyzeOptions &options, Context &context)
     const std::filesystem::path trace = run::trace_of(options.run);
     findings::Report report = rules::analyze(trace, request_of(trace, options));
     if (!options.baseline.empty())
-        findings::apply_baseline(options.baseline, report);
+        apply_baseline(options.baseline, report);
     if (!options.write_baseline.empty())
-        findings::write_baseline(options.write_baseline, report, overwrite);
+        findings::write_baseline(options.write_baseline, {report.findings}, overwrite);
     if (!options.sarif.empty() && options.sarif != "-")
         write_output(options.sarif, report::render("sarif", report), overwrite);
     const char *format = options.sarif == "-" ? "sarif" : context.settings.json ? "json" : "text";
@@ -194,10 +181,7 @@ void add_analyze(App &app, Context &context)
                      "Findings in this file are known and do not fail");
     verb->add_option("--write-baseline", options->write_baseline,
                      "Writes the findings as a baseline");
-    verb->add_option("--fail-on", options->fail_on,
-                     "Severities that make the exit status 1, joined by commas: bug, warning, "
-                     "performance; or none")
-        ->capture_default_str();
+    verb->add_option("--fail-on", options->fail_on, kFailOnHelp)->capture_default_str();
     verb->add_option("--sarif", options->sarif,
                      "Also writes the findings as SARIF 2.1.0; - is stdout");
     verb->add_flag("--force", options->force,

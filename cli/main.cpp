@@ -21,12 +21,14 @@ namespace fencepost::cli {
 
 // In the order of --help; each in the file of its verb.
 using AddVerb = void(App &, Context &);
-AddVerb add_analyze, add_completion, add_doctor, add_image, add_info, add_manual, add_record,
-    add_repair, add_run, add_sql, add_states, add_test, add_tree, add_verify;
+AddVerb add_analyze, add_completion, add_doctor, add_image, add_info, add_manual, add_minimize,
+    add_record, add_repair, add_report, add_reproduce, add_run, add_show, add_sql, add_states,
+    add_test, add_tree, add_verify;
 
-constexpr AddVerb *kVerbs[] = {add_analyze, add_completion, add_doctor, add_image, add_info,
-                               add_manual,  add_record,     add_repair, add_run,   add_sql,
-                               add_states,  add_test,       add_tree,   add_verify};
+constexpr AddVerb *kVerbs[] = {add_analyze,   add_completion, add_doctor, add_image,  add_info,
+                               add_manual,    add_minimize,   add_record, add_repair, add_report,
+                               add_reproduce, add_run,        add_show,   add_sql,    add_states,
+                               add_test,      add_tree,       add_verify};
 
 void print_json(const nlohmann::json &document)
 {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // `fencepost run`: record, verify, analyze and test one workload.
+#include <algorithm>
 #include <cstdio>
+#include <iterator>
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -9,9 +11,11 @@
 #include "analyzer/report/json.h"
 #include "analyzer/report/text.h"
 #include "base/places.h"
+#include "base/terminal_text.h"
 #include "cli/analyze_verb.h"
 #include "cli/reach_warnings.h"
 #include "cli/record_verb.h"
+#include "cli/report_verb.h"
 #include "cli/test_verb.h"
 #include "replayer/record/summary.h"
 
@@ -50,9 +54,33 @@ json show_recording(Context &context, const run::RunFiles &files, const record::
     return record::load_summary(files);
 }
 
+std::vector<findings::Finding> without_parts(const std::vector<findings::Finding> &by_rules,
+                                             const std::vector<findings::Finding> &by_states)
+{
+    std::vector<findings::Finding> rest;
+    std::copy_if(by_rules.begin(), by_rules.end(), std::back_inserter(rest),
+                 [&](const findings::Finding &rule) { return !is_part_of_one(rule, by_states); });
+    return rest;
+}
+
+// Those that no crash state shows.
+void print_rule_bugs(const std::vector<findings::Finding> &by_rules_only,
+                     const run::RunFiles &files)
+{
+    const auto bugs = std::count_if(
+        by_rules_only.begin(), by_rules_only.end(), [](const findings::Finding &finding) {
+            return finding.severity == findings::Severity::bug && !finding.known;
+        });
+    if (bugs != 0)
+        fmt::print("rules      {} bug{} besides these findings (fencepost analyze {})\n", bugs,
+                   bugs == 1 ? "" : "s", files.directory.string());
+}
+
 void run(Context &context, const RunOptions &options)
 {
-    const test::TestRequest tested = test_request(options.test);
+    test::TestRequest tested = test_request(options.test);
+    TestBaseline baseline(options.test, options.record.force);
+    tested.known = baseline.ids();
     run::check_run_name(options.record.run);
     const record::RecordRequest request = record_request(options.record);
     test::check_oracles(tested, request.spec);
@@ -79,17 +107,32 @@ void run(Context &context, const RunOptions &options)
     title(context, "test");
     test::TestReport report = run_test(context, files, tested);
     relate(rules.findings, report.findings);
+    baseline.mark(rules.findings);
+    baseline.mark(report.findings);
+    baseline.write({rules.findings, report.findings});
+    for (const std::string &sentence : baseline.gone())
+        progress(context, sentence);
     document["analyze"] = report::to_json(rules);
     document["test"] = report_json(report);
+    const bool interrupted = report.stop == test::TestStop::interrupted;
+    document["report"] =
+        interrupted ? json() : json(report_run(context, options.record.run, rules));
     document["warnings"] = warnings_json(files);
     if (as_json)
         print_json(document);
     else
         print_report(report, files);
-    if (!as_json)
+    const std::vector<findings::Finding> by_rules_only =
+        without_parts(rules.findings, report.findings);
+    if (!as_json) {
+        print_rule_bugs(by_rules_only, files);
         print_warnings(files);
+        if (!interrupted)
+            fmt::print("report     {}\n", terminal_text(document["report"].get<std::string>()));
+    }
     context.exit_code =
-        findings::has_new(rules.findings) || !record::workload_finished(document["record"])
+        interrupted ? exit_code_of(report)
+        : findings::has_new(by_rules_only) || !record::workload_finished(document["record"])
             ? 1
             : with_reach(exit_code_of(report), files);
 }
@@ -106,8 +149,9 @@ void add_run(App &app, Context &context)
         ->range(0u, 1000u)
         ->capture_default_str();
     add_test_arguments(*verb, options->test);
-    verb->footer("Each part is a verb of its own: record, verify, analyze, test. A run that was "
-                 "stopped goes on where it was.");
+    verb->footer(
+        "Each part is a verb of its own: record, verify, analyze, test, report. A run that was "
+        "stopped goes on where it was.");
     verb->examples(
         {{"run docs/how-to/ledger.toml -o run", "a workload with a planted bug"},
          {"run spec.toml -o run --for 10m --jobs 2", "ten minutes of testing, two guests"},

@@ -12,6 +12,7 @@
 #include "base/places.h"
 #include "cli/progress_line.h"
 #include "cli/reach_warnings.h"
+#include "cli/reproduce_verb.h"
 #include "replayer/oracle/oracle_folder.h"
 #include "replayer/oracle/oracle_table.h"
 
@@ -21,38 +22,9 @@ namespace {
 
 struct TestOptions : TestArguments {
     std::string run = {};
+    bool force = false;
+    std::string state = {};
 };
-
-// "90", "90s", "10m", "2h"
-std::chrono::seconds parse_duration(const std::string &text)
-{
-    std::size_t end = 0;
-    unsigned long number = 0;
-    try {
-        number = std::stoul(text, &end);
-    } catch (const std::exception &) {
-        end = 0;
-    }
-    const std::string unit = text.substr(end);
-    const unsigned long seconds = unit.empty() || unit == "s" ? 1
-                                  : unit == "m"               ? 60
-                                  : unit == "h"               ? 3600
-                                                              : 0;
-    if (end == 0 || text[0] == '-' || seconds == 0 || number == 0 || number > 100000000)
-        fail(ErrorKind::usage, "'{}' is an invalid duration; write 90s, 10m or 2h", text);
-    return std::chrono::seconds(number * seconds);
-}
-
-std::optional<guest::Accelerator> parse_accelerator(const std::string &text)
-{
-    if (text == "auto")
-        return std::nullopt;
-    if (text == "kvm")
-        return guest::Accelerator::kvm;
-    if (text == "tcg")
-        return guest::Accelerator::tcg;
-    fail(ErrorKind::usage, "there is no accelerator '{}'; there are auto, kvm and tcg", text);
-}
 
 std::string brief_time(double seconds)
 {
@@ -87,11 +59,32 @@ std::string oracle_list()
     return text + fmt::format("  {:<14}{}\n", "FOLDER/", "your own: fsck-oracles/README.md");
 }
 
+// One state is judged and shown, and nothing is kept.
+void test_state(Context &context, const TestOptions &options)
+{
+    ReproduceArguments one = {.run = options.run, .name = options.state};
+    one.incidental = options.walk.incidental;
+    one.oracles = options.oracles;
+    one.backend = options.backend;
+    one.accelerator = options.accelerator;
+    run_reproduce(context, one);
+}
+
 void run_test_verb(Context &context, const TestOptions &options)
 {
-    const test::TestRequest request = test_request(options);
+    if (!options.state.empty()) {
+        test_state(context, options);
+        return;
+    }
+    test::TestRequest request = test_request(options);
+    TestBaseline baseline(options, options.force);
+    request.known = baseline.ids();
     const run::RunFiles files = run::open_run(options.run);
-    const test::TestReport report = run_test(context, files, request);
+    test::TestReport report = run_test(context, files, request);
+    baseline.mark(report.findings);
+    baseline.write({report.findings});
+    for (const std::string &sentence : baseline.gone())
+        progress(context, sentence);
     if (context.settings.json) {
         nlohmann::json document = report_json(report);
         document["warnings"] = warnings_json(files);
@@ -104,6 +97,51 @@ void run_test_verb(Context &context, const TestOptions &options)
 }
 
 } // namespace
+
+TestBaseline::TestBaseline(const TestArguments &arguments, bool force)
+    : write_(arguments.write_baseline), overwrite_(force ? Overwrite::yes : Overwrite::no)
+{
+    if (!arguments.baseline.empty())
+        known_ = findings::KnownFindings(arguments.baseline);
+    if (!write_.empty()) // before a long test
+        check_output(write_, overwrite_);
+}
+
+void TestBaseline::write(std::initializer_list<std::span<const findings::Finding>> findings) const
+{
+    if (!write_.empty())
+        findings::write_baseline(write_, findings, overwrite_);
+}
+
+std::chrono::seconds parse_duration(const std::string &text)
+{
+    std::size_t end = 0;
+    unsigned long number = 0;
+    try {
+        number = std::stoul(text, &end);
+    } catch (const std::exception &) {
+        end = 0;
+    }
+    const std::string unit = text.substr(end);
+    const unsigned long seconds = unit.empty() || unit == "s" ? 1
+                                  : unit == "m"               ? 60
+                                  : unit == "h"               ? 3600
+                                                              : 0;
+    if (end == 0 || text[0] == '-' || seconds == 0 || number == 0 || number > 100000000)
+        fail(ErrorKind::usage, "'{}' is an invalid duration; write 90s, 10m or 2h", text);
+    return std::chrono::seconds(number * seconds);
+}
+
+std::optional<guest::Accelerator> parse_accelerator(const std::string &text)
+{
+    if (text == "auto")
+        return std::nullopt;
+    if (text == "kvm")
+        return guest::Accelerator::kvm;
+    if (text == "tcg")
+        return guest::Accelerator::tcg;
+    fail(ErrorKind::usage, "there is no accelerator '{}'; there are auto, kvm and tcg", text);
+}
 
 void add_test_arguments(App &verb, TestArguments &arguments)
 {
@@ -140,8 +178,15 @@ void add_test_arguments(App &verb, TestArguments &arguments)
                        : std::string();
         })
         ->capture_default_str();
+    verb.add_option("--minimize", arguments.minimize,
+                    "Time to find out what exactly makes a bug fail, for each finding; 0: none")
+        ->capture_default_str();
     verb.add_flag("--restart", arguments.restart,
                   "Forgets earlier verdicts and findings of the run");
+    verb.add_option("--baseline", arguments.baseline,
+                    "Findings in this file are known, do not fail and do not count for --bugs");
+    verb.add_option("--write-baseline", arguments.write_baseline,
+                    "Writes the findings as a baseline");
     verb.add_flag("--fresh", arguments.fresh,
                   "Restores a guest for every image: slow, for comparison");
 }
@@ -164,6 +209,8 @@ test::TestRequest test_request(const TestArguments &arguments)
         request.duration = parse_duration(arguments.duration);
     request.backend = arguments.backend;
     request.accelerator = parse_accelerator(arguments.accelerator);
+    if (arguments.minimize != "0")
+        request.minimize = parse_duration(arguments.minimize);
     request.confirm = arguments.confirm / 100;
     request.restart = arguments.restart;
     request.fresh = arguments.fresh;
@@ -188,6 +235,10 @@ void add_test(App &app, Context &context)
     auto options = std::make_shared<TestOptions>();
     verb->add_option("RUN", options->run, "A run directory, or the trace.db in it")->required();
     add_test_arguments(*verb, *options);
+    verb->add_flag("--force", options->force, "--write-baseline may replace a file that is there");
+    verb->add_option("--state", options->state,
+                     "Tests only the state with this id, shows what comes back and keeps nothing: "
+                     "as `fencepost reproduce`");
     verb->footer([] {
         return oracle_list() + "\nA test that was stopped goes on where it was. What it keeps: "
                                "docs/reference/results-db.md. Examples: docs/how-to/test.md.";

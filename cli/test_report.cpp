@@ -8,6 +8,7 @@
 
 #include "analyzer/report/json.h"
 #include "analyzer/report/text.h"
+#include "base/error.h"
 #include "base/terminal_text.h"
 #include "cli/reach_warnings.h"
 #include "cli/test_verb.h"
@@ -107,10 +108,11 @@ void print_report(const test::TestReport &report, const run::RunFiles &files)
 {
     print_baseline(report);
     fmt::print("tested     {} images in {:.1f} s{}: {}\n", report.tested, report.seconds,
-               report.stop == test::TestStop::limit  ? " (stopped at the limit)"
-               : report.stop == test::TestStop::time ? " (time limit reached)"
-               : report.stop == test::TestStop::bugs ? " (found enough)"
-                                                     : "",
+               report.stop == test::TestStop::limit         ? " (stopped at the limit)"
+               : report.stop == test::TestStop::time        ? " (time limit reached)"
+               : report.stop == test::TestStop::bugs        ? " (found enough)"
+               : report.stop == test::TestStop::interrupted ? " (interrupted; run again to go on)"
+                                                            : "",
                counted(report.verdicts));
     fmt::print("states     {} from {} events, {} already tested\n", report.walk.generated,
                report.walk.events, report.known);
@@ -137,6 +139,8 @@ void print_report(const test::TestReport &report, const run::RunFiles &files)
     for (const findings::Finding &finding : report.findings) {
         for (const std::string &line : report::text_lines(finding))
             fmt::print("{}\n", terminal_text(line));
+        if (const auto minimal = report.minimal.find(finding.id); minimal != report.minimal.end())
+            fmt::print("    {}\n", terminal_text(minimal->second));
         fmt::print("    {}\n", (files.findings() / finding.id).string());
     }
 }
@@ -168,6 +172,9 @@ json report_json(const test::TestReport &report)
             {"patch_seconds", report.patch_seconds},
             {"probes", report.probes},
             {"probe_seconds", report.probe_seconds},
+            {"minimize_tests", report.minimize_tests},
+            {"minimize_seconds", report.minimize_seconds},
+            {"minimal", report.minimal},
             {"workers",
              {{"restores", report.workers.restores},
               {"lost_guests", report.workers.lost_guests},
@@ -188,6 +195,8 @@ json report_json(const test::TestReport &report)
 
 int exit_code_of(const test::TestReport &report)
 {
+    if (report.stop == test::TestStop::interrupted)
+        return Error(ErrorKind::interrupted, "").exit_code();
     if (report.found_bugs())
         return 1;
     if (report.all_verdicts.contains("infra_error"))

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/places.h"
 #include "base/terminal_text.h"
+#include "cli/tree_listing.h"
 #include "cli/verb.h"
 #include "replayer/oracle/tree_evidence.h"
 #include "replayer/test/judged_state.h"
@@ -24,41 +25,13 @@ struct TreeOptions {
     std::vector<std::string> incidental;
 };
 
-std::string mode_of(const agent::TreeEntry &entry)
-{
-    static constexpr const char *kTypes = "-dlpscb?"; // as agent::FileType has them
-    static constexpr const char *kBits = "rwxrwxrwx";
-    std::string text(1, kTypes[static_cast<unsigned>(entry.type)]);
-    for (unsigned bit = 0; bit < 9; ++bit)
-        text += entry.mode >> (8 - bit) & 1 ? kBits[bit] : '-';
-    return text;
-}
-
-void print_entry(const agent::TreeEntry &entry)
-{
-    const std::string path = terminal_text(entry.path);
-    if (!entry.failed_step.empty()) {
-        fmt::print("{}: {} failed with error {}\n", path, entry.failed_step, entry.error_number);
-        return;
-    }
-    fmt::print("{} {:>2} {}:{} {:>9} {}{}{}\n", mode_of(entry), entry.link_count, entry.user,
-               entry.group, entry.size, path, entry.target.empty() ? "" : " -> ",
-               terminal_text(entry.target));
-    for (const agent::TreeAttribute &attribute : entry.attributes)
-        fmt::print("    {} = {}\n", terminal_text(attribute.name), terminal_text(attribute.value));
-}
-
-void print_tree(const oracle::Judgement &judgement)
+void print_judgement(const oracle::Judgement &judgement)
 {
     for (const oracle::Evidence &evidence : judgement.evidence)
         fmt::print("{}: {}: {}\n", evidence.oracle, to_string(evidence.verdict),
                    terminal_text(title_of(evidence)));
-    if (!judgement.tree)
-        return;
-    for (const agent::TreeEntry &entry : judgement.tree->entries)
-        print_entry(entry);
-    if (judgement.tree->truncated)
-        fmt::print("the rest was left out: the tree is too large\n");
+    if (judgement.tree)
+        print_tree(*judgement.tree);
 }
 
 json tree_document(const TreeOptions &options, const oracle::Judgement &judgement)
@@ -78,13 +51,13 @@ void run_tree(Context &context, const TreeOptions &options)
 {
     test::StateRequest request = {.state = options.state, .incidental = options.incidental};
     request.oracles = {"intact"}; // asks for the tree, and for no second run of the workload
-    const oracle::Judgement judgement =
-        test::judge_state(run::open_run(options.run), cache_directory(), request,
-                          [&](const std::string &line) { progress(context, line); });
+    test::JudgedState state(run::open_run(options.run), cache_directory(), request,
+                            [&](const std::string &line) { progress(context, line); });
+    const oracle::Judgement judgement = state.judge();
     if (context.settings.json)
         print_json(tree_document(options, judgement));
     else
-        print_tree(judgement);
+        print_judgement(judgement);
     if (judgement.verdict != oracle::Verdict::pass)
         context.exit_code = oracle::is_failure(judgement.verdict) ? 1 : 4;
 }

@@ -3,15 +3,39 @@
 #pragma once
 
 #include <filesystem>
+#include <initializer_list>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
 
-#include "analyzer/findings/report.h"
+#include "analyzer/findings/finding.h"
 #include "base/output_file.h"
 
 namespace fencepost::findings {
 
-// Marks the findings of `file` as known and says which of them are gone. A file that is no baseline
-// is an Error(usage).
-void apply_baseline(const std::filesystem::path &file, Report &report);
-void write_baseline(const std::filesystem::path &file, const Report &report, Overwrite overwrite);
+class KnownFindings {
+public:
+    // None.
+    KnownFindings() = default;
+    // A file that is no baseline is an Error(usage).
+    explicit KnownFindings(const std::filesystem::path &file);
+
+    void mark(std::vector<Finding> &findings);
+    // One sentence for each that was not marked, of rules or of everything else.
+    std::vector<std::string> gone(bool of_rules) const;
+    std::set<std::string> ids() const;
+
+private:
+    struct Entry {
+        bool of_rule = true;
+        bool found = false;
+    };
+    std::map<std::string, Entry> entries_;
+};
+
+void write_baseline(const std::filesystem::path &file,
+                    std::initializer_list<std::span<const Finding>> findings, Overwrite overwrite);
 
 } // namespace fencepost::findings

@@ -51,6 +51,9 @@ inline constexpr std::string_view kLast = "last";       // the latest store befo
 // locked instruction happens to be.
 inline constexpr char kIncidentalLock[] = "relies on an incidental locked instruction";
 
+// Of a finding's states that it lists itself; results.db has all.
+inline constexpr std::size_t kMostStates = 8;
+
 struct Place {
     std::string role;
     symbols::EventPlace at;
@@ -63,6 +66,15 @@ struct Evidence {
     std::string title;
     std::string summary;
     std::string details; // JSON
+};
+
+// The same cause, seen by another oracle or with other words than the finding's own.
+struct Symptom {
+    std::string verdict;
+    std::string oracle;
+    std::string summary;
+    std::string title;       // of the first image with it
+    std::uint64_t count = 0; // images
 };
 
 // Another finding at the same site.
@@ -99,12 +111,19 @@ struct Finding {
     std::string verdict = {};
     std::string oracle = {};
     Decides decides = Decides::unknown;
-    // All sites of stores that decide. If they are several, none of them has a place. With `order`
-    // at least one of the two has one.
+    // All sites of stores that decide. With `order` at least one of the two has a place.
     std::vector<trace::SiteId> absent_sites = {};
     std::vector<trace::SiteId> present_sites = {};
-    std::string state = {};  // id of the state that shows it
-    std::uint64_t image = 0; // its number in results.db
+    // Their code, see site_name.h. If it is several, none of them has a place.
+    std::vector<std::string> absent_code = {};
+    std::vector<std::string> present_code = {};
+    // Whom the code of `present` works for, or of `last` if no store decides; empty: several.
+    std::string scope = {};
+    std::vector<Symptom> also = {};       // the most frequent first
+    std::string state = {};               // id of the state that shows it
+    std::uint64_t image = 0;              // its number in results.db
+    std::uint64_t state_count = 0;        // that gave its images
+    std::vector<std::string> states = {}; // the first few of them, see kMostStates
 };
 
 // The place with a role, or nullptr.

@@ -4,7 +4,11 @@
 
 #include <algorithm>
 
+#include "analyzer/findings/site_name.h"
+
 namespace fencepost::findings {
+
+using symbols::EventPlace;
 
 namespace {
 
@@ -40,8 +44,24 @@ bool decides(const Place &place)
     return place.role == kAbsent || place.role == kPresent;
 }
 
+// It has a place only for one of all the stores that decide.
+bool is_deciding_site(const EventPlace &at, const Finding &by_states)
+{
+    const auto has = [](const auto &values, const auto &value) {
+        return std::find(values.begin(), values.end(), value) != values.end();
+    };
+    if (at.event.site == 0)
+        return false;
+    const std::string name = site_name(at, "");
+    return (has(by_states.absent_sites, at.event.site) && has(by_states.absent_code, name)) ||
+           (has(by_states.present_sites, at.event.site) && has(by_states.present_code, name));
+}
+
 bool name_the_same_store(const Finding &by_rule, const Finding &by_states)
 {
+    if (std::any_of(by_rule.places.begin(), by_rule.places.end(),
+                    [&](const Place &at) { return is_deciding_site(at.at, by_states); }))
+        return true;
     return std::any_of(
         by_states.places.begin(), by_states.places.end(), [&](const Place &deciding) {
             return decides(deciding) &&
@@ -64,6 +84,15 @@ void relate(std::vector<Finding> &by_rules, std::vector<Finding> &by_states)
             state.related.push_back({rule.id, rule.kind, rule.rule});
         }
     }
+}
+
+bool is_part_of_one(const Finding &by_rule, const std::vector<Finding> &by_states)
+{
+    return std::any_of(by_rule.related.begin(), by_rule.related.end(), [&](const Related &related) {
+        return std::any_of(by_states.begin(), by_states.end(), [&](const Finding &state) {
+            return state.id == related.id && state.severity <= by_rule.severity;
+        });
+    });
 }
 
 } // namespace fencepost::findings

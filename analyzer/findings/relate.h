@@ -12,4 +12,8 @@ namespace fencepost::findings {
 // these: each gets the other as related. A rule about performance says nothing about a crash.
 void relate(std::vector<Finding> &by_rules, std::vector<Finding> &by_states);
 
+// Related: the finding of a rule is evidence for one of states that is as grave, and no finding
+// more.
+bool is_part_of_one(const Finding &by_rule, const std::vector<Finding> &by_states);
+
 } // namespace fencepost::findings

@@ -70,7 +70,18 @@ void add_judgement(json &result, const Finding &finding)
     result["decides"] = name_of(finding.decides);
     result["absent_sites"] = finding.absent_sites.size();
     result["present_sites"] = finding.present_sites.size();
+    result["absent_code"] = finding.absent_code;
+    result["present_code"] = finding.present_code;
+    result["also"] = json::array();
+    for (const findings::Symptom &each : finding.also)
+        result["also"].push_back({{"verdict", each.verdict},
+                                  {"oracle", each.oracle},
+                                  {"summary", each.summary},
+                                  {"title", each.title},
+                                  {"count", each.count}});
     result["state"] = or_null(finding.state);
+    result["state_count"] = finding.state_count;
+    result["states"] = finding.states;
     result["image"] = finding.image != 0 ? json(finding.image) : json();
 }
 

@@ -3,6 +3,7 @@
 #include "analyzer/report/text.h"
 
 #include <map>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -17,6 +18,9 @@ using symbols::CodePlace;
 namespace {
 
 using Lines = std::vector<std::string>;
+
+constexpr std::size_t kMostCode = 3;
+constexpr std::size_t kMostSymptoms = 3;
 
 std::string plural(std::uint64_t count, std::string_view one, std::string_view many)
 {
@@ -96,19 +100,30 @@ std::string code_of(const Place *place)
            (place->operation.empty() ? "" : " (in: " + place->operation + ")");
 }
 
-// "append+0x8 (in: write a)", or how many it could be.
-std::string store_of(const Finding &finding, std::string_view role, std::size_t sites)
+// "append+0x8 (in: write a)", or which it could be.
+std::string store_of(const Finding &finding, std::string_view role, std::size_t sites,
+                     const std::vector<std::string> &code)
 {
-    const Place *place = place_of(finding, role);
-    return place ? code_of(place) : fmt::format("one of {} stores", sites);
+    if (const Place *place = place_of(finding, role))
+        return code_of(place);
+    const std::string which =
+        code.size() > kMostCode
+            ? fmt::format("{} and {} more", fmt::join(std::span(code).first(kMostCode), ", "),
+                          code.size() - kMostCode)
+            : fmt::format("{}", fmt::join(code, ", "));
+    return fmt::format("one of {} stores{}{}", sites, which.empty() ? "" : " of ", which);
 }
+
+} // namespace
 
 std::string what_decides(const Finding &finding)
 {
     if (finding.kind == Kind::workload)
         return "fails without a power failure";
-    const std::string absent = store_of(finding, findings::kAbsent, finding.absent_sites.size());
-    const std::string present = store_of(finding, findings::kPresent, finding.present_sites.size());
+    const std::string absent =
+        store_of(finding, findings::kAbsent, finding.absent_sites.size(), finding.absent_code);
+    const std::string present =
+        store_of(finding, findings::kPresent, finding.present_sites.size(), finding.present_code);
     const std::string last = code_of(place_of(finding, findings::kLast));
     switch (finding.decides) {
     case Decides::order:
@@ -125,13 +140,25 @@ std::string what_decides(const Finding &finding)
     return "deciding store not found; last store: " + last;
 }
 
+namespace {
+
 Lines judged_lines(const Finding &finding)
 {
-    Lines lines = {fmt::format("  {} {} {}: {} ({})", finding.id, name_of(finding.severity),
-                               finding.verdict, finding.title, finding.oracle)};
-    const std::string images =
-        finding.count == 0 ? "" : plural(finding.count, "image", "images") + "; ";
-    lines.push_back("    " + images + what_decides(finding));
+    Lines lines = {fmt::format("  {} {} {}: {} ({}){}", finding.id, name_of(finding.severity),
+                               finding.verdict, finding.title, finding.oracle,
+                               finding.known ? " (known)" : "")};
+    std::string shown = finding.count == 0 ? "" : plural(finding.count, "image", "images") + "; ";
+    if (finding.state_count > finding.count)
+        shown = fmt::format("{} of {} states; ", plural(finding.count, "image", "images"),
+                            finding.state_count);
+    lines.push_back("    " + shown + what_decides(finding));
+    for (std::size_t i = 0; i < finding.also.size() && i < kMostSymptoms; ++i)
+        lines.push_back(fmt::format("    also seen as {}: {} ({}; {})", finding.also[i].verdict,
+                                    finding.also[i].title, finding.also[i].oracle,
+                                    plural(finding.also[i].count, "image", "images")));
+    if (finding.also.size() > kMostSymptoms)
+        lines.push_back(
+            fmt::format("    also seen in {} more ways", finding.also.size() - kMostSymptoms));
     if (!finding.note.empty())
         lines.push_back("    " + finding.note);
     return lines;

@@ -20,6 +20,8 @@ BootParameters parse_boot_parameters(std::string_view command_line)
             parameters.serial_channel = true;
         else if (word == "fencepost.recording")
             parameters.recording = true;
+        else if (word == "fencepost.standalone")
+            parameters.standalone = true;
         else if (word.starts_with(kPmDevices))
             parameters.pm_devices = static_cast<unsigned>(
                 std::strtoul(std::string(word.substr(kPmDevices.size())).c_str(), nullptr, 10));

@@ -9,7 +9,9 @@ namespace fencepost::agent {
 struct BootParameters {
     bool serial_channel = false; // fencepost.channel=serial
     bool recording = false;      // fencepost.recording: work comes by mailbox, see recording.h
-    unsigned pm_devices = 0;     // fencepost.pm_devices=N: to wait for before the hello
+    bool standalone =
+        false; // fencepost.standalone: work comes with the initramfs, see standalone.h
+    unsigned pm_devices = 0; // fencepost.pm_devices=N: to wait for before the hello
 };
 
 BootParameters parse_boot_parameters(std::string_view command_line);

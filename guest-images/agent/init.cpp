@@ -26,6 +26,7 @@
 #include "guest-images/agent/pm_devices.h"
 #include "guest-images/agent/recording.h"
 #include "guest-images/agent/server.h"
+#include "guest-images/agent/standalone.h"
 
 namespace fencepost::agent {
 namespace {
@@ -200,6 +201,9 @@ int run_as_init()
     if (parameters.recording)
         run_recording_guest(make_hello(ChannelKind::virtio, std::move(module_failures),
                                        wait_for_pm(parameters.pm_devices)));
+    if (parameters.standalone)
+        run_standalone_guest(make_hello(ChannelKind::serial, std::move(module_failures),
+                                        wait_for_pm(parameters.pm_devices)));
     Channels channels = open_channels(parameters.serial_channel);
     while (!channels.open()) {
         note_in_kernel_log("no channel to the host: neither virtio ports named fencepost.control "

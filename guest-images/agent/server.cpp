@@ -108,7 +108,9 @@ Read read_some(int channel, FrameParser &parser)
     }
 }
 
-void prepare_process()
+} // namespace
+
+void prepare_to_serve()
 {
     signal(SIGPIPE, SIG_IGN);
     sigset_t child_ended;
@@ -119,8 +121,6 @@ void prepare_process()
     // The modes of requests are meant as they are.
     umask(0);
 }
-
-} // namespace
 
 bool write_frame(int channel, std::string_view frame)
 {
@@ -137,7 +137,7 @@ bool write_frame(int channel, std::string_view frame)
 
 ServeEnd serve(int channel, std::string_view greeting)
 {
-    prepare_process();
+    prepare_to_serve();
     if (!write_frame(channel, greeting))
         return ServeEnd::channel_closed;
     FrameParser parser;

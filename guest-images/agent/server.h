@@ -14,6 +14,9 @@ enum class ServeEnd { channel_closed, power_off };
 // own.
 ServeEnd serve(int channel, std::string_view greeting = {});
 
+// Of a process that does requests: its signal mask, umask and subreaper flag.
+void prepare_to_serve();
+
 // False when the channel is closed.
 bool write_frame(int channel, std::string_view frame);
 

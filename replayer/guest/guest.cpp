@@ -113,6 +113,16 @@ void Guest::take_file(const agent::JobFile &file, Deadline deadline)
         fail(ErrorKind::guest, "a guest cannot take {}: {}", file.path, reply.message());
 }
 
+Fd Guest::take_terminal()
+{
+    if (!control_serial_)
+        fail(ErrorKind::guest,
+             "this guest has no port for a terminal: its kernel has no virtio, so "
+             "its agent uses the serial one; commands from a file work (fencepost "
+             "... --shell <FILE)");
+    return std::move(control_serial_);
+}
+
 void Guest::power_off(Deadline deadline)
 {
     with_agent([&](AgentClient &agent) { agent.power_off(deadline); });

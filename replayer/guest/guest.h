@@ -48,6 +48,10 @@ public:
     }
     std::chrono::milliseconds waited_for_cpu() const override;
 
+    // The host's end of the guest's second serial port, /dev/ttyS1, which has no other use while
+    // the agent is on virtio. An Error(guest) where it is not.
+    Fd take_terminal();
+
     // Asks the guest to power off and waits for QEMU's end.
     void power_off(Deadline deadline);
 

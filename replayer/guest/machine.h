@@ -21,7 +21,7 @@ struct MachinePlan {
     GuestConfig config;
     std::filesystem::path kernel;
     std::filesystem::path initrd;
-    std::filesystem::path ram_file;
+    std::filesystem::path ram_file; // empty: RAM is in no file
     // False: boot, with RAM shared with `ram_file`. True: wait for a frozen state, with RAM a
     // private copy of `ram_file`.
     bool restore = false;

@@ -10,6 +10,7 @@
 #include "base/byte_size.h"
 #include "base/child_process.h"
 #include "base/error.h"
+#include "base/shell_word.h"
 #include "guest-images/agent/mailbox.h"
 
 namespace fencepost::guest {
@@ -118,7 +119,9 @@ std::vector<std::string> memory_arguments(const MachinePlan &plan)
     const GuestConfig &config = plan.config;
     const char *ram_sharing = plan.restore ? "share=off,readonly=on,rom=off" : "share=on";
     std::vector<std::string> arguments = {
-        "-object", file_backend("ram", plan.ram_file, config.ram, ram_sharing)};
+        "-object", plan.ram_file.empty()
+                       ? fmt::format("memory-backend-ram,id=ram,size={}", config.ram)
+                       : file_backend("ram", plan.ram_file, config.ram, ram_sharing)};
     auto add = [&](std::initializer_list<std::string> more) {
         arguments.insert(arguments.end(), more);
     };
@@ -161,12 +164,15 @@ std::vector<std::string> clock_arguments(const GuestConfig &config)
     return {"-icount", "shift=0,sleep=off", "-rtc", "base=2026-01-01,clock=vm", "-seed", "42"};
 }
 
-std::vector<std::string> qemu_command(const QemuProgram &qemu, const MachinePlan &plan,
-                                      const ChannelFds &fds)
+namespace {
+
+// The machine without what it is connected to.
+std::vector<std::string> machine_command(const std::string &program, const MachinePlan &plan,
+                                         const std::string &kernel_arguments)
 {
     const GuestConfig &config = plan.config;
-    std::vector<std::string> command = {qemu.path.string(), "-nodefaults", "-no-user-config",
-                                        "-display",         "none",        "-no-reboot"};
+    std::vector<std::string> command = {program,    "-nodefaults", "-no-user-config",
+                                        "-display", "none",        "-no-reboot"};
     auto add = [&](const std::vector<std::string> &more) {
         command.insert(command.end(), more.begin(), more.end());
     };
@@ -176,8 +182,29 @@ std::vector<std::string> qemu_command(const QemuProgram &qemu, const MachinePlan
     add(memory_arguments(plan));
     add(clock_arguments(config));
     add({"-kernel", plan.kernel.string(), "-initrd", plan.initrd.string()});
-    add({"-append", kernel_command_line(config)});
+    add({"-append", kernel_command_line(config) + kernel_arguments});
+    return command;
+}
 
+} // namespace
+
+std::vector<std::string> standalone_command(const MachinePlan &plan, const std::string &program,
+                                            const std::string &console,
+                                            const std::string &kernel_arguments)
+{
+    std::vector<std::string> command = machine_command(program, plan, " " + kernel_arguments);
+    command.insert(command.end(), {"-serial", "file:" + console});
+    return command;
+}
+
+std::vector<std::string> qemu_command(const QemuProgram &qemu, const MachinePlan &plan,
+                                      const ChannelFds &fds)
+{
+    const GuestConfig &config = plan.config;
+    std::vector<std::string> command = machine_command(qemu.path.string(), plan, "");
+    auto add = [&](const std::vector<std::string> &more) {
+        command.insert(command.end(), more.begin(), more.end());
+    };
     if (config.recording) {
         add(recording_arguments(plan));
         add({"-chardev", fmt::format("socket,id=qmp,fd={}", fds.qmp), "-mon",
@@ -219,21 +246,8 @@ std::string escape_commas(const fs::path &path)
 std::string quoted(const std::vector<std::string> &command)
 {
     std::string line;
-    for (const std::string &argument : command) {
-        if (!line.empty())
-            line += ' ';
-        if (argument.find_first_not_of(
-                "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                "_-+=,./:@%") == std::string::npos &&
-            !argument.empty()) {
-            line += argument;
-            continue;
-        }
-        line += '\'';
-        for (char c : argument)
-            line += c == '\'' ? std::string("'\\''") : std::string(1, c);
-        line += '\'';
-    }
+    for (const std::string &argument : command)
+        line += (line.empty() ? "" : " ") + shell_word(argument);
     return line;
 }
 

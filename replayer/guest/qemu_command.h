@@ -46,6 +46,12 @@ struct ChannelFds {
 std::vector<std::string> qemu_command(const QemuProgram &qemu, const MachinePlan &plan,
                                       const ChannelFds &fds);
 
+// Of a machine that boots by itself and talks to nobody: PM in files that the guest writes to,
+// `console` a file that gets what its serial port says, RAM in no file.
+std::vector<std::string> standalone_command(const MachinePlan &plan, const std::string &program,
+                                            const std::string &console,
+                                            const std::string &kernel_arguments);
+
 // A comma in an option's value is doubled (QEMU's own rule).
 std::string escape_commas(const std::filesystem::path &path);
 

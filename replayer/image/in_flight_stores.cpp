@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 #include <unordered_map>
-#include <unordered_set>
+#include <utility>
 
 namespace fencepost::image {
 
@@ -85,11 +86,11 @@ PartChoice InFlightStores::parts_of(const states::StateView &state,
 std::vector<trace::EventRef> first_of_each_site(const StateStores &state, bool present)
 {
     std::vector<trace::EventRef> found;
-    std::unordered_set<trace::SiteId> seen;
+    std::set<std::pair<trace::SiteId, trace::StackId>> seen;
     const auto parts = state.in_flight->parts();
     for (std::size_t i = 0; i < parts.size(); ++i) {
         const trace::EventRef &store = state.in_flight->stores()[parts[i].store];
-        if (state.present[i] == present && seen.insert(store.site).second)
+        if (state.present[i] == present && seen.insert({store.site, store.stack}).second)
             found.push_back(store);
     }
     return found;

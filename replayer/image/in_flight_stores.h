@@ -68,7 +68,7 @@ struct StateStores {
     PartChoice present;
 };
 
-// The first store of each site of which a part is there (or not), in order.
+// The first store of each site and call stack of which a part is there (or not), in order.
 std::vector<trace::EventRef> first_of_each_site(const StateStores &state, bool present);
 
 } // namespace fencepost::image

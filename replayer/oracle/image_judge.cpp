@@ -41,6 +41,7 @@ public:
     explicit ImageJudge(const JudgeSettings &settings);
 
     void prepare(guest::JudgedGuest &guest) override;
+    GuestWork work_about(std::uint64_t crash_seq) const override;
     std::uint64_t expectation(std::uint64_t crash_seq) const override;
     std::optional<run::ChosenPromise> promise() const override;
     UserOracle user_oracle() const override;
@@ -87,6 +88,24 @@ void ImageJudge::prepare(guest::JudgedGuest &guest)
     for (const auto &oracle : oracles_)
         for (const agent::JobFile &file : oracle->files())
             guest.take_file(file, Deadline::after(limit));
+}
+
+GuestWork ImageJudge::work_about(std::uint64_t crash_seq) const
+{
+    GuestWork work;
+    work.requests.push_back(request_);
+    if (request_.remove && looks_last_) {
+        work.requests.front().remove = false;
+        work.requests.push_back(closing_);
+    }
+    const Question question = {crash_seq, true, std::chrono::seconds(inputs_.test.time_limit)};
+    for (const auto &oracle : oracles_) {
+        const auto files = oracle->files();
+        work.files.insert(work.files.end(), files.begin(), files.end());
+        for (JudgeRequest &request : work.requests)
+            oracle->ask_about(question, request);
+    }
+    return work;
 }
 
 std::uint64_t ImageJudge::expectation(std::uint64_t crash_seq) const

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "guest-images/agent/job.h"
 #include "guest-images/agent/protocol.h"
 #include "replayer/oracle/details.h"
 #include "replayer/run/promise.h"
@@ -99,6 +100,12 @@ enum class UserOracle {
     progress, // it is told which operations have returned: it can tell whether they are there
 };
 
+// What a guest does with one image.
+struct GuestWork {
+    std::vector<agent::JobFile> files;              // that it needs before
+    std::vector<agent::JudgeRequest> requests = {}; // in this order
+};
+
 // One for a whole test run, used by all workers at once.
 class Judge {
 public:
@@ -109,6 +116,9 @@ public:
 
     // Once for each guest that was restored, before its first image.
     virtual void prepare(guest::JudgedGuest &) {}
+
+    // For whoever has an image recovered without having it judged.
+    virtual GuestWork work_about(std::uint64_t /*crash_seq*/) const { return {}; }
 
     // Equal numbers: an image is worth the same at both crash points, so that it is judged once.
     // What a workload has promised changes with its operations, and with it what an image may hold.

@@ -31,14 +31,21 @@ RecordResult record_run(const RecordRequest &request, const fs::path &cache,
     Recorder recorder(cache, progress);
     const run::NewRun run(request.run,
                           request.force ? run::Replace::any : run::Replace::unfinished_only);
-    const run::Inputs inputs = recorder.prepare(request.spec, request.stacks);
-    const run::RunFiles &files = run.files();
+    return record_inputs(run.files(), recorder.prepare(request.spec, request.stacks), request.spec,
+                         cache, progress);
+}
+
+RecordResult record_inputs(const run::RunFiles &files, const run::Inputs &inputs,
+                           const run::Spec &spec, const fs::path &cache,
+                           const RecordProgress &progress)
+{
+    Recorder recorder(cache, progress);
     run::save_inputs(files, inputs);
     RecordResult result = recorder.record(
         inputs, files.trace(), [&](std::size_t device) { return files.final_pm(device); });
     const guest::Template source = recorder.template_of(inputs);
     save_results(files, inputs, result, source);
-    for (const std::string &note : name_code(files, request.spec, source, cache).notes)
+    for (const std::string &note : name_code(files, spec, source, cache).notes)
         progress.line(note);
     return result;
 }

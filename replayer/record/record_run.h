@@ -24,6 +24,12 @@ struct RecordRequest {
 RecordResult record_run(const RecordRequest &request, const std::filesystem::path &cache,
                         const RecordProgress &progress);
 
+// The same from inputs that are there. `spec`: what names the code, and which fences are
+// incidental.
+RecordResult record_inputs(const run::RunFiles &files, const run::Inputs &inputs,
+                           const run::Spec &spec, const std::filesystem::path &cache,
+                           const RecordProgress &progress);
+
 enum class Reuse {
     no,          // there is none
     as_it_is,    // and its verdicts count

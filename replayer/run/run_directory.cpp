@@ -24,8 +24,9 @@ constexpr int kLockTries = 10;
 constexpr std::chrono::milliseconds kLockPause(10);
 
 // What fencepost writes into findings/ID.
-constexpr std::string_view kFindingFiles[] = {"summary.json", "console.log", "image.delta",
-                                              "tree.json"};
+constexpr std::string_view kFindingFiles[] = {"summary.json", "console.log",  "image.delta",
+                                              "tree.json",    "reproduce.sh", "minimal.json",
+                                              "pass.delta",   "fail.delta",   "workload.ops"};
 
 std::vector<fs::path> recorded_files(const RunFiles &files)
 {
@@ -109,7 +110,7 @@ void check_is_run(const RunFiles &files)
         known.insert(path.filename());
     for (const fs::path &path :
          {files.lock(), files.results(), fs::path(files.results().string() + "-journal"),
-          files.findings(), files.legal_states()})
+          files.findings(), files.legal_states(), files.report_page(), files.report_data()})
         known.insert(path.filename());
     for (const fs::directory_entry &entry : fs::directory_iterator(files.directory)) {
         has_trace = has_trace || entry.path().filename() == files.trace().filename();
@@ -220,6 +221,8 @@ void remove_findings(const Folder &run, const std::set<std::string> &kept)
 
 void remove_results(const Folder &run)
 {
+    run.remove("report.html");
+    run.remove("report.json");
     // The verdicts last: without them nothing vouches for the findings.
     remove_findings(run);
     run.remove("results.db-journal");

@@ -40,6 +40,9 @@ struct RunFiles {
     // What testing the recording leaves.
     std::filesystem::path results() const { return directory / "results.db"; }
     std::filesystem::path findings() const { return directory / "findings"; }
+    // What `fencepost report` makes of all of it.
+    std::filesystem::path report_page() const { return directory / "report.html"; }
+    std::filesystem::path report_data() const { return directory / "report.json"; }
 
     // A run may come from somebody else: what is in it is read, written and removed through this.
     Folder folder() const { return Folder(directory); }
@@ -74,7 +77,7 @@ bool is_finding_file(std::string_view name);
 // Removes the findings but those in `kept`: of each what fencepost wrote, and its folder if nothing
 // else is in it.
 void remove_findings(const Folder &run, const std::set<std::string> &kept = {});
-// Verdicts and findings.
+// Verdicts and findings, and the report about them.
 void remove_results(const Folder &run);
 
 // A usage error for a directory that cannot be made under its name.

@@ -5,12 +5,15 @@
 #include <set>
 
 #include <nlohmann/json.hpp>
+#include <spdlog/spdlog.h>
 
 #include "analyzer/report/json.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "replayer/image/state_delta.h"
 #include "replayer/oracle/tree_evidence.h"
+#include "replayer/run/inputs.h"
+#include "replayer/test/reproduce_script.h"
 
 namespace fencepost::test {
 
@@ -21,6 +24,25 @@ void write(const Folder &finding, const std::string &name, std::string_view text
 {
     CHECK(run::is_finding_file(name), "a name of a finding's files");
     finding.write(name, text);
+}
+
+// What shows it without fencepost. Whether there is one is not what a finding depends on.
+void write_script(const run::RunFiles &run, const Folder &folder,
+                  const oracle::Judgement &judgement)
+{
+    std::string script;
+    try {
+        const run::Inputs inputs = run::load_inputs(run);
+        script = reproduce_script(inputs, inputs.test.oracles, judgement);
+    } catch (const Error &error) {
+        if (error.kind() == ErrorKind::interrupted)
+            throw;
+        spdlog::debug("no reproduce.sh: {}", error.what());
+    }
+    if (script.empty())
+        folder.remove("reproduce.sh");
+    else
+        write(folder, "reproduce.sh", script);
 }
 
 } // namespace
@@ -45,6 +67,7 @@ void write_finding(const run::RunFiles &run, const trace::TraceReader &reader,
         write(folder, "tree.json", json_document(oracle::tree_json(*judgement.tree)));
     else
         folder.remove("tree.json");
+    write_script(run, folder, judgement);
     // Last: a finding with a summary has everything.
     write_summary(folder, finding);
 }

@@ -12,9 +12,9 @@
 
 namespace fencepost::test {
 
-// summary.json, console.log, tree.json (what was recovered, where it was looked at) and
-// image.delta, of the image that shows the finding. `incidental`: those of the walk that came by
-// it.
+// summary.json, console.log, reproduce.sh (where a plain boot can show it), tree.json (what was
+// recovered, where it was looked at) and image.delta, of the image that shows the finding.
+// `incidental`: those of the walk that came by it.
 void write_finding(const run::RunFiles &run, const trace::TraceReader &reader,
                    const Finding &finding, const oracle::Judgement &judgement,
                    const trace::IncidentalFences &incidental);

@@ -15,6 +15,21 @@ using trace::Statement;
 
 namespace {
 
+std::vector<std::string> code_in(std::string_view text)
+{
+    std::vector<std::string> code;
+    if (const auto list = nlohmann::json::parse(text, nullptr, false); list.is_array())
+        for (const nlohmann::json &name : list)
+            if (name.is_string())
+                code.push_back(name.get<std::string>());
+    return code;
+}
+
+std::string json_of(const std::vector<std::string> &code)
+{
+    return nlohmann::json(code).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 std::vector<trace::SiteId> sites_in(std::string_view text)
 {
     std::vector<trace::SiteId> sites;
@@ -47,6 +62,37 @@ void read_evidence(trace::Database &database, Finding &finding)
         finding.evidence.push_back({std::string(rows.text(0)), std::string(rows.text(1)),
                                     std::string(rows.text(2)), std::string(rows.text(3)),
                                     std::string(rows.text(4))});
+}
+
+// What decided other images of the finding.
+void read_symptoms(trace::Database &database, Finding &finding)
+{
+    Statement rows(database.get(), "SELECT verdict, oracle, summary, title, images FROM symptom "
+                                   "WHERE finding = ? ORDER BY images DESC, image");
+    rows.bind(1, std::string_view(finding.id));
+    while (rows.step())
+        if (rows.text(0) != finding.verdict || rows.text(1) != finding.oracle ||
+            rows.text(2) != finding.summary)
+            finding.also.push_back({std::string(rows.text(0)), std::string(rows.text(1)),
+                                    std::string(rows.text(2)), std::string(rows.text(3)),
+                                    rows.number(4)});
+}
+
+void read_states(trace::Database &database, Finding &finding)
+{
+    Statement count(database.get(), "SELECT count(*) FROM finding_state WHERE finding = ?");
+    count.bind(1, std::string_view(finding.id));
+    if (count.step())
+        finding.state_count = count.number(0);
+    Statement rows(database.get(), "SELECT state FROM finding_state WHERE finding = ? "
+                                   "ORDER BY image, state LIMIT ?");
+    rows.bind(1, std::string_view(finding.id)).bind(2, std::uint64_t{findings::kMostStates});
+    while (rows.step())
+        finding.states.emplace_back(rows.text(0));
+}
+
+void set_title(Finding &finding)
+{
     finding.title = finding.summary;
     for (const findings::Evidence &each : finding.evidence)
         if (each.oracle == finding.oracle && each.summary == finding.summary)
@@ -60,16 +106,19 @@ void put_finding_row(trace::Database &database, const Finding &finding)
     // Texts are borrowed until the row is written.
     const std::string absent_sites = nlohmann::json(finding.absent_sites).dump();
     const std::string present_sites = nlohmann::json(finding.present_sites).dump();
+    const std::string absent_code = json_of(finding.absent_code);
+    const std::string present_code = json_of(finding.present_code);
     std::string names[3];
     Statement row(
         database.get(),
-        "INSERT INTO finding VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, "
-        "?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, 1) ON CONFLICT (id) DO UPDATE SET "
-        "images = images + 1, decides = ?6, "
-        "(absent_seq, absent_site, absent_stack, absent_name, absent_operation, absent_sites) = "
-        "(?7, ?8, ?9, ?10, ?11, ?12), "
+        "INSERT INTO finding VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?26, ?13, "
+        "?14, ?15, ?16, ?17, ?18, ?27, ?28, ?19, ?20, ?21, ?22, ?23, ?24, ?25, 1) "
+        "ON CONFLICT (id) DO UPDATE SET images = images + 1, "
+        "(verdict, oracle, summary, decides) = (?3, ?4, ?5, ?6), "
+        "(absent_seq, absent_site, absent_stack, absent_name, absent_operation, absent_sites, "
+        "absent_code) = (?7, ?8, ?9, ?10, ?11, ?12, ?26), "
         "(present_seq, present_site, present_stack, present_name, present_operation, "
-        "present_sites) = (?13, ?14, ?15, ?16, ?17, ?18), "
+        "present_sites, present_code) = (?13, ?14, ?15, ?16, ?17, ?18, ?27), scope = ?28, "
         "(last_seq, last_site, last_stack, last_name, last_operation) = (?19, ?20, ?21, ?22, ?23), "
         "image = ?24, state = ?25");
     row.bind(1, std::string_view(finding.id))
@@ -81,7 +130,10 @@ void put_finding_row(trace::Database &database, const Finding &finding)
         .bind(12, std::string_view(absent_sites))
         .bind(18, std::string_view(present_sites))
         .bind(24, finding.image)
-        .bind(25, std::string_view(finding.state));
+        .bind(25, std::string_view(finding.state))
+        .bind(26, std::string_view(absent_code))
+        .bind(27, std::string_view(present_code))
+        .bind(28, std::string_view(finding.scope));
     const auto bind = [&](int column, std::string_view role, std::string &name) {
         const Place *place = place_of(finding, role);
         if (!place)
@@ -101,10 +153,11 @@ void put_finding_row(trace::Database &database, const Finding &finding)
 
 void put_workload_finding_row(trace::Database &database, const Finding &finding)
 {
-    Statement(database.get(),
-              "INSERT OR IGNORE INTO finding (id, severity, verdict, oracle, summary, decides, "
-              "absent_sites, present_sites, image, state, images) "
-              "VALUES (?1, ?2, ?3, ?4, ?5, 'unknown', '[]', '[]', 0, '', 0)")
+    Statement(
+        database.get(),
+        "INSERT OR IGNORE INTO finding (id, severity, verdict, oracle, summary, decides, "
+        "absent_sites, absent_code, present_sites, present_code, scope, image, state, images) "
+        "VALUES (?1, ?2, ?3, ?4, ?5, 'unknown', '[]', '[]', '[]', '[]', '', 0, '', 0)")
         .bind(1, std::string_view(finding.id))
         .bind(2, name_of(finding.severity))
         .bind(3, std::string_view(finding.verdict))
@@ -117,12 +170,18 @@ void add_to_finding_row(trace::Database &database, const Finding &finding)
 {
     const std::string absent_sites = nlohmann::json(finding.absent_sites).dump();
     const std::string present_sites = nlohmann::json(finding.present_sites).dump();
+    const std::string absent_code = json_of(finding.absent_code);
+    const std::string present_code = json_of(finding.present_code);
     Statement(database.get(), "UPDATE finding SET images = images + 1, decides = ?2, "
-                              "absent_sites = ?3, present_sites = ?4 WHERE id = ?1")
+                              "absent_sites = ?3, present_sites = ?4, absent_code = ?5, "
+                              "present_code = ?6, scope = ?7 WHERE id = ?1")
         .bind(1, std::string_view(finding.id))
         .bind(2, name_of(finding.decides))
         .bind(3, std::string_view(absent_sites))
         .bind(4, std::string_view(present_sites))
+        .bind(5, std::string_view(absent_code))
+        .bind(6, std::string_view(present_code))
+        .bind(7, std::string_view(finding.scope))
         .run();
     const auto forget = [&](std::string_view role, const char *statement) {
         if (!place_of(finding, role))
@@ -144,7 +203,8 @@ std::vector<Finding> finding_rows(trace::Database &database)
                    "present_sites, image, state, images, "
                    "absent_seq, absent_site, absent_stack, absent_operation, "
                    "present_seq, present_site, present_stack, present_operation, "
-                   "last_seq, last_site, last_stack, last_operation FROM finding ORDER BY image");
+                   "last_seq, last_site, last_stack, last_operation, "
+                   "absent_code, present_code, scope FROM finding ORDER BY image");
     while (rows.step()) {
         Finding &finding = found.emplace_back();
         finding.id = rows.text(0);
@@ -156,6 +216,9 @@ std::vector<Finding> finding_rows(trace::Database &database)
         finding.summary = rows.text(4);
         finding.absent_sites = sites_in(rows.text(6));
         finding.present_sites = sites_in(rows.text(7));
+        finding.absent_code = code_in(rows.text(23));
+        finding.present_code = code_in(rows.text(24));
+        finding.scope = rows.text(25);
         finding.decides =
             with_stores(findings::decides_named(rows.text(5)).value_or(Decides::unknown),
                         !finding.absent_sites.empty(), !finding.present_sites.empty());
@@ -170,6 +233,9 @@ std::vector<Finding> finding_rows(trace::Database &database)
         if (finding.severity == findings::Severity::warning)
             finding.note = findings::kIncidentalLock;
         read_evidence(database, finding);
+        set_title(finding);
+        read_symptoms(database, finding);
+        read_states(database, finding);
     }
     return found;
 }

@@ -3,8 +3,9 @@
 #include "replayer/test/grouping.h"
 
 #include <algorithm>
+#include <utility>
 
-#include "base/digest.h"
+#include "replayer/test/cause.h"
 
 namespace fencepost::test {
 
@@ -15,33 +16,26 @@ using findings::kPresent;
 namespace {
 
 using Sites = std::vector<trace::SiteId>;
+using Names = std::vector<std::string>;
 
 // After so many failed searches, further images with the same summary are not probed.
 constexpr unsigned kMostFailedProbes = 3;
 
-bool has(const Sites &sites, trace::SiteId site)
+bool lacks_one(const Explanation &explanation, const Sites &sites)
 {
-    return std::find(sites.begin(), sites.end(), site) != sites.end();
-}
-
-bool has_site(const std::vector<trace::EventRef> &stores, trace::SiteId site)
-{
-    return std::any_of(stores.begin(), stores.end(),
-                       [&](const trace::EventRef &store) { return store.site == site; });
-}
-
-bool has_one_of(const std::vector<trace::EventRef> &stores, const Sites &sites)
-{
-    return std::any_of(stores.begin(), stores.end(),
+    return std::any_of(explanation.missing.begin(), explanation.missing.end(),
                        [&](const trace::EventRef &store) { return has(sites, store.site); });
 }
 
-// A store that was executed and is no longer in flight is guaranteed, and so there.
-bool one_is_there(const Explanation &explanation, const Sites &sites)
+// Where nothing need be missing, whom the store works for must be the same.
+bool has_one(const Explanation &explanation, const Finding &finding)
 {
-    return std::any_of(sites.begin(), sites.end(), [&](trace::SiteId site) {
-        return has_site(explanation.present, site) || !has_site(explanation.missing, site);
-    });
+    const bool anybodys = finding.scope.empty() || !finding.absent_sites.empty();
+    for (std::size_t i = 0; i < explanation.present.size(); ++i)
+        if (has(finding.present_sites, explanation.present[i].site) &&
+            (anybodys || explanation.present_for[i] == finding.scope))
+            return true;
+    return false;
 }
 
 // As far as can be told without tests.
@@ -49,135 +43,190 @@ bool is_like(const Finding &finding, const Explanation &explanation)
 {
     if (finding.absent_sites.empty() && finding.present_sites.empty())
         return false; // two tests tell
-    return (finding.absent_sites.empty() ||
-            has_one_of(explanation.missing, finding.absent_sites)) &&
-           (finding.present_sites.empty() ||
-            has_one_of(explanation.present, finding.present_sites));
+    return (finding.absent_sites.empty() || lacks_one(explanation, finding.absent_sites)) &&
+           (finding.present_sites.empty() || has_one(explanation, finding));
 }
 
-bool same_site(const Finding &finding, std::string_view role,
-               const std::optional<trace::EventRef> &store)
-{
-    const findings::Place *known = place_of(finding, role);
-    return known && store && known->at.event.site == store->site;
-}
-
-// One more store that decides. `holds`: that there is none says nothing against the known one.
-void add(Finding &finding, std::string_view role, Sites &sites,
-         const std::optional<trace::EventRef> &store, bool holds)
+// One more store that decides. `holds`: that there is none says nothing against the known ones.
+void add(Finding &finding, std::string_view role, Sites &sites, Names &code,
+         const std::optional<trace::EventRef> &store, const StoreCode &store_code, bool holds)
 {
     if (sites.empty() || (!store && holds))
-        return; // it is not about such a store, or still about the known one
-    if (!store)
+        return; // it is not about such a store, or still about the known ones
+    if (!store) {
         sites.clear();
-    else if (!has(sites, store->site))
-        sites.push_back(store->site);
-    if (!same_site(finding, role, store))
+        code.clear();
+    } else {
+        if (!has(sites, store->site))
+            sites.push_back(store->site);
+        if (!has(code, store_code.name))
+            code.push_back(store_code.name);
+    }
+    if (code.size() != 1)
         std::erase_if(finding.places, [&](const auto &place) { return place.role == role; });
 }
 
-// Whether both fail for the same reason; what differs is no longer the finding's.
-bool join(Finding &finding, const DecidingStores &decided, const Explanation &explanation)
+// What differs is no longer the finding's, as long as something is left.
+void join(Finding &finding, const Explanation &explanation)
 {
-    // What decided by its presence may be guaranteed by now. Then it decides no more.
-    const bool present_holds = one_is_there(explanation, finding.present_sites);
+    const DecidingStores &decided = *explanation.decided;
     if (!decided.absent && !decided.present)
-        return finding.decides == Decides::neither ||
-               (finding.decides == Decides::present && present_holds);
-    const bool goes_on = !decided.present && present_holds && decided.absent &&
-                         has(finding.absent_sites, decided.absent->site);
-    if (!same_site(finding, kAbsent, decided.absent) &&
-        !same_site(finding, kPresent, decided.present) && !goes_on)
-        return false;
-    add(finding, kAbsent, finding.absent_sites, decided.absent, false);
-    add(finding, kPresent, finding.present_sites, decided.present, present_holds);
-    finding.decides =
-        with_stores(finding.decides, !finding.absent_sites.empty(), !finding.present_sites.empty());
-    return true;
+        return;
+    Finding joined = finding;
+    // A function that breaks its own order does so whichever of its stores decides.
+    const auto is_itself = [](const Names &code, const StoreCode &other) {
+        return code.size() == 1 && code.front() == other.name;
+    };
+    const bool absent_holds = is_itself(finding.absent_code, explanation.present_code);
+    const bool present_holds = is_itself(finding.present_code, explanation.absent_code) ||
+                               one_is_there(explanation, finding.present_sites);
+    if (decided.present && joined.scope != explanation.present_code.caller())
+        joined.scope.clear();
+    add(joined, kAbsent, joined.absent_sites, joined.absent_code, decided.absent,
+        explanation.absent_code, absent_holds);
+    add(joined, kPresent, joined.present_sites, joined.present_code, decided.present,
+        explanation.present_code, present_holds);
+    if (joined.absent_sites.empty() && joined.present_sites.empty())
+        return;
+    joined.decides =
+        with_stores(joined.decides, !joined.absent_sites.empty(), !joined.present_sites.empty());
+    finding = std::move(joined);
 }
 
-void set_stores(Finding &finding, const std::optional<DecidingStores> &decided)
+void set_stores(Finding &finding, const Explanation &explanation)
 {
     finding.places.clear();
-    const auto set = [&](std::string_view role, Sites &sites,
-                         const std::optional<trace::EventRef> &store) {
+    const auto set = [&](std::string_view role, Sites &sites, Names &code,
+                         const std::optional<trace::EventRef> &store, const StoreCode &store_code) {
         sites.clear();
+        code.clear();
         if (!store)
             return;
         finding.places.push_back({.role = std::string(role), .at = {.event = *store}});
         sites = {store->site};
+        code = {store_code.name};
     };
-    set(kAbsent, finding.absent_sites, decided ? decided->absent : std::nullopt);
-    set(kPresent, finding.present_sites, decided ? decided->present : std::nullopt);
-    finding.decides = with_stores(decided ? Decides::neither : Decides::unknown,
+    const DecidingStores decided = explanation.decided.value_or(DecidingStores());
+    set(kAbsent, finding.absent_sites, finding.absent_code, decided.absent,
+        explanation.absent_code);
+    set(kPresent, finding.present_sites, finding.present_code, decided.present,
+        explanation.present_code);
+    finding.scope = scope_of(explanation);
+    finding.decides = with_stores(explanation.decided ? Decides::neither : Decides::unknown,
                                   !finding.absent_sites.empty(), !finding.present_sites.empty());
+}
+
+std::string key_of(std::string_view oracle, std::string_view verdict, std::string_view summary)
+{
+    return std::string(oracle).append("\n").append(verdict).append("\n").append(summary);
 }
 
 } // namespace
 
 std::string Grouping::key_of(const oracle::Evidence &evidence)
 {
-    return evidence.oracle + '\n' + to_string(evidence.verdict) + '\n' + evidence.summary;
-}
-
-std::string Grouping::key_of(const Finding &finding)
-{
-    return finding.oracle + '\n' + finding.verdict + '\n' + finding.summary;
+    return test::key_of(evidence.oracle, to_string(evidence.verdict), evidence.summary);
 }
 
 Grouping::Grouping(const std::vector<Finding> &known)
 {
-    for (const Finding &finding : known)
-        known_[key_of(finding)].findings.push_back(finding);
+    for (const Finding &finding : known) {
+        Known &each = known_.emplace_back(Known{finding});
+        each.keys = {test::key_of(finding.oracle, finding.verdict, finding.summary)};
+        for (const findings::Symptom &also : finding.also)
+            each.keys.insert(test::key_of(also.oracle, also.verdict, also.summary));
+    }
 }
 
 std::string Grouping::explained_by(const oracle::Evidence &evidence,
                                    const Explanation &explanation) const
 {
-    const auto same = known_.find(key_of(evidence));
-    if (same == known_.end() || same->second.findings.empty())
-        return "";
-    for (const Finding &finding : same->second.findings)
-        if (is_like(finding, explanation))
-            return finding.id;
-    return same->second.failed_probes < kMostFailedProbes ? "" : same->second.findings.front().id;
+    const std::string key = key_of(evidence);
+    std::string first;
+    for (const Known &known : known_) {
+        if (!known.keys.contains(key))
+            continue;
+        if (is_like(known.finding, explanation))
+            return known.finding.id;
+        if (first.empty())
+            first = known.finding.id;
+    }
+    const auto failed = failed_probes_.find(key);
+    return failed != failed_probes_.end() && failed->second >= kMostFailedProbes ? first : "";
+}
+
+Grouping::Known *Grouping::find(const oracle::Evidence &evidence, const Explanation &explanation)
+{
+    const std::string key = key_of(evidence);
+    const std::string_view damage = class_of(to_string(evidence.verdict));
+    const auto first = [&](auto &&matches) -> Known * {
+        const auto found = std::find_if(known_.begin(), known_.end(), matches);
+        return found == known_.end() ? nullptr : &*found;
+    };
+    // First those with the same words, then those that break something alike.
+    const auto best = [&](auto &&with_words, auto &&with_others) {
+        Known *known = first(
+            [&](const Known &each) { return each.keys.contains(key) && with_words(each.finding); });
+        return known ? known : first([&](const Known &each) {
+            return class_of(each.finding.verdict) == damage && with_others(each.finding);
+        });
+    };
+    if (!explanation.decided) {
+        if (Known *like =
+                first([&](const Known &each) { return each.finding.id == explanation.like; }))
+            return like;
+        // What could not be found out is no reason for one finding more.
+        return best([](const Finding &) { return true; },
+                    [&](const Finding &finding) { return is_like(finding, explanation); });
+    }
+    const auto never = [](const Finding &) { return false; };
+    const auto same = [&](const Finding &finding) { return same_cause(finding, explanation); };
+    const auto flag = [&](const Finding &finding) { return same_flag(finding, explanation); };
+    const auto continued = [&](const Finding &finding) { return continues(finding, explanation); };
+    if (Known *known = best(same, same))
+        return known;
+    if (Known *known = best(flag, never))
+        return known;
+    if (Known *known = best(continued, continued))
+        return known;
+    return best([](const Finding &finding) { return finding.decides == Decides::unknown; }, never);
+}
+
+bool Grouping::has_id(const std::string &id) const
+{
+    return std::any_of(known_.begin(), known_.end(),
+                       [&](const Known &known) { return known.finding.id == id; });
+}
+
+std::string Grouping::new_id(const oracle::Evidence &evidence, const Explanation &explanation) const
+{
+    std::string id;
+    for (unsigned detail = 0; id.empty() || has_id(id); ++detail)
+        id = cause_id(evidence, explanation, detail);
+    return id;
 }
 
 Grouping::Placed Grouping::place(const oracle::Evidence &evidence, const Explanation &explanation)
 {
-    Alike &alike = known_[key_of(evidence)];
-    alike.failed_probes += explanation.probing_failed;
-    std::vector<Finding> &same = alike.findings;
-    const auto &decided = explanation.decided;
-    const auto find = [&](auto &&matches) {
-        return std::find_if(same.begin(), same.end(), matches);
-    };
-    auto found = decided ? find([&](Finding &known) { return join(known, *decided, explanation); })
-                         : find([&](const Finding &known) { return known.id == explanation.like; });
-    // What could not be found out is no reason for one finding more.
-    if (found == same.end() && !decided)
-        found = same.begin();
-    bool shows = false;
-    if (found == same.end()) {
-        found = find([](const Finding &known) { return known.decides == Decides::unknown; });
-        shows = true;
-    }
-    if (found == same.end()) {
-        // Not from the sites, of which one may yet turn out to be another's: mostly the same in
-        // every run in which the same thing is wrong.
-        const std::string id =
-            Digest().add(key_of(evidence)).add(std::to_string(same.size())).hex().substr(0, 12);
-        same.push_back({.id = id,
-                        .kind = findings::Kind::crash_state,
-                        .summary = evidence.summary,
-                        .verdict = to_string(evidence.verdict),
-                        .oracle = evidence.oracle});
-        found = same.end() - 1;
-    }
-    if (shows)
-        set_stores(*found, decided);
-    ++found->count;
-    return {*found, shows};
+    const std::string key = key_of(evidence);
+    failed_probes_[key] += explanation.probing_failed;
+    Known *found = find(evidence, explanation);
+    const bool is_new = found == nullptr;
+    if (is_new)
+        found = &known_.emplace_back(Known{
+            .finding = {.id = new_id(evidence, explanation), .kind = findings::Kind::crash_state}});
+    Finding &finding = found->finding;
+    found->keys.insert(key);
+    const bool shows = is_new || (explanation.decided && finding.decides == Decides::unknown);
+    if (shows) {
+        finding.verdict = to_string(evidence.verdict);
+        finding.oracle = evidence.oracle;
+        finding.summary = evidence.summary;
+        set_stores(finding, explanation);
+    } else if (explanation.decided)
+        join(finding, explanation);
+    ++finding.count;
+    return {finding, shows};
 }
 
 } // namespace fencepost::test

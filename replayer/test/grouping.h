@@ -4,37 +4,31 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
-#include "replayer/oracle/judge.h"
-#include "replayer/test/pool/deciding_stores.h"
+#include "replayer/test/explanation.h"
 #include "replayer/test/results.h"
 
 namespace fencepost::test {
 
-// Why an image fails, as far as it is known.
-struct Explanation {
-    // The first store of each site that was in flight, and is missing in the image or there.
-    std::vector<trace::EventRef> missing = {};
-    std::vector<trace::EventRef> present = {};
-    // What tests of states like it say; nothing: there were none, or they do not say.
-    std::optional<DecidingStores> decided = {};
-    std::string like = {};       // what Grouping::explained_by() said
-    bool probing_failed = false; // there were tests, and they do not say
-};
-
-// Failing images with the same evidence are one finding if the same site decides all of them: that
-// of the store whose absence makes them fail, or that of the store whose presence does. A flag that
-// is there too early fails without any part of its record: one finding about the flag.
+// Failing images are one finding if the same code decides all of them, whatever the words for what
+// it breaks: the code whose store is lost, or the code whose store persists. Code is compared by
+// name: processes and builds have addresses of their own.
+//
+// With the same words the common side is enough: a flag that persists too early fails without any
+// part of its record. With other words it must be the lost store's code, or both sides', or a
+// persisted store that works for the same caller: a journal's commit decides for everybody who
+// forgets something. Crashes and hangs of the recovering guest are findings apart from damage.
 class Grouping {
 public:
     // Known ones first, so that a resumed test goes on with them.
     explicit Grouping(const std::vector<Finding> &known);
 
-    // The finding that has this failure, as far as can be told without tests: the image lacks a
-    // store of a site that decides by its absence, and has one in flight of the others. Or probing
-    // failed too often. Empty: none.
+    // The finding that has this failure, as far as can be told without tests: the same words, and
+    // the image lacks a store of a site that decides by its absence, and has one in flight of the
+    // others. Or probing failed too often. Empty: none.
     std::string explained_by(const oracle::Evidence &evidence,
                              const Explanation &explanation) const;
 
@@ -50,14 +44,17 @@ public:
     static std::string key_of(const oracle::Evidence &evidence);
 
 private:
-    static std::string key_of(const Finding &finding);
-
-    struct Alike {
-        std::vector<Finding> findings = {};
-        unsigned failed_probes = 0; // images of which probing failed
+    struct Known {
+        Finding finding;
+        std::set<std::string> keys = {}; // of all its evidence
     };
 
-    std::map<std::string, Alike> known_; // by oracle, verdict and summary
+    Known *find(const oracle::Evidence &evidence, const Explanation &explanation);
+    std::string new_id(const oracle::Evidence &evidence, const Explanation &explanation) const;
+    bool has_id(const std::string &id) const;
+
+    std::vector<Known> known_;
+    std::map<std::string, unsigned> failed_probes_; // by key: images of which probing failed
 };
 
 } // namespace fencepost::test

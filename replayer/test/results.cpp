@@ -6,23 +6,18 @@
 #include <array>
 #include <cstring>
 #include <set>
-#include <sstream>
 
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/json.h"
 #include "replayer/run/run_directory.h"
 #include "replayer/test/finding_rows.h"
+#include "replayer/test/known_results.h"
 #include "replayer/test/results_schema.h"
 
 namespace fencepost::test {
 
 using trace::Statement;
-
-namespace {
-
-constexpr int kOpen = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
 
 std::string about(trace::Database &database, std::string_view name)
 {
@@ -30,6 +25,13 @@ std::string about(trace::Database &database, std::string_view name)
     row.bind(1, name);
     return row.step() ? std::string(row.text(0)) : "";
 }
+
+namespace {
+
+constexpr int kOpen = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+// Milliseconds. Whoever commits keeps readers out for as long as that takes, and the other way
+// round.
+constexpr int kPatience = 10'000;
 
 // Tables, indexes and views as they were made; a trigger or a view in place of a table shows.
 std::string layout_of(trace::Database &database)
@@ -58,8 +60,7 @@ bool is_empty(trace::Database &database)
            database.integer("SELECT count(*) FROM sqlite_schema") == 0;
 }
 
-void check_about(trace::Database &database, const std::filesystem::path &path,
-                 const ResultsSubject &subject)
+void check_layout(trace::Database &database, const std::filesystem::path &path)
 {
     if (database.integer("PRAGMA application_id") != kResultsId ||
         database.integer("PRAGMA user_version") != kResultsVersion)
@@ -72,13 +73,17 @@ void check_about(trace::Database &database, const std::filesystem::path &path,
              "{} is damaged: its tables are not those of results; --restart forgets it and tests "
              "anew",
              path.string());
-    // They are names of folders.
+}
+
+void check_about(trace::Database &database, const std::filesystem::path &path,
+                 const ResultsSubject &subject)
+{
+    check_layout(database, path);
     for (Statement row(database.get(), "SELECT id FROM finding"); row.step();)
-        if (!run::is_finding_id(row.text(0)))
+        if (!run::is_finding_id(row.text(0))) // it names a folder
             fail(ErrorKind::trace,
                  "{} is damaged: a finding has an id that fencepost does not give; --restart "
-                 "forgets "
-                 "it and tests anew",
+                 "forgets it and tests anew",
                  path.string());
     if (about(database, "trace") != subject.trace)
         fail(ErrorKind::usage, "{} is about another recording; --restart tests this one anew",
@@ -124,9 +129,20 @@ std::string changed_since(const std::filesystem::path &path, const ResultsSubjec
     return "";
 }
 
+trace::Database open_results(const std::filesystem::path &path, const std::string &trace)
+{
+    trace::Database database(path, SQLITE_OPEN_READONLY, trace::FileKind::test_results);
+    sqlite3_busy_timeout(database.get(), kPatience);
+    sqlite3_db_config(database.get(), SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+    check_layout(database, path);
+    check_about(database, path, {trace, about(database, "oracles")});
+    return database;
+}
+
 Results::Results(const std::filesystem::path &path, const ResultsSubject &subject)
     : database_(path, kOpen, trace::FileKind::test_results)
 {
+    sqlite3_busy_timeout(database_.get(), kPatience);
     sqlite3_db_config(database_.get(), SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
     sqlite3_db_config(database_.get(), SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
     // Images are looked up by identity: the index should stay in memory, but not without bound.
@@ -187,28 +203,7 @@ void Results::end_session(const SessionEnd &end)
 
 std::optional<Baseline> Results::baseline()
 {
-    Baseline kept;
-    const std::string images = about(database_, "baseline");
-    if (images.empty())
-        return std::nullopt;
-    for (const char *each : {kInitialImage, kFinalImage})
-        if (images.find(each) != std::string::npos)
-            kept.images.emplace_back(each);
-    kept.missing = about(database_, "baseline_missing");
-    std::istringstream used(about(database_, "baseline_used"));
-    for (agent::SpaceUse use; used >> use.blocks >> use.inodes;)
-        kept.used.push_back(use);
-    Statement rows(database_.get(),
-                   "SELECT image, oracle, verdict, summary, details FROM baseline");
-    while (rows.step()) {
-        oracle::Evidence evidence;
-        evidence.oracle = rows.text(1);
-        evidence.verdict = oracle::verdict_named(rows.text(2));
-        evidence.summary = rows.text(3);
-        evidence.details = oracle::Details(json_or_discarded(rows.text(4)));
-        kept.objections.push_back({std::string(rows.text(0)), std::move(evidence)});
-    }
-    return kept;
+    return kept_baseline(database_);
 }
 
 void Results::put_baseline(const Baseline &baseline)

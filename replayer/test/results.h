@@ -47,9 +47,14 @@ struct SessionEnd {
 // Of results that are there: one that is about another trace or other oracles is an Error(usage).
 // Looks at `trace` and `oracles` only; nothing is changed but for a journal that is rolled back.
 void check_results(const std::filesystem::path &path, const ResultsSubject &subject);
+// Of the table with that name; empty: there is none.
+std::string about(trace::Database &database, std::string_view name);
 // What has changed since the results that are there were made: words of the first such producer, or
 // nothing.
 std::string changed_since(const std::filesystem::path &path, const ResultsSubject &subject);
+// To be read only, also while a test goes on. `trace`: event digest; results about another one are
+// an Error(usage).
+trace::Database open_results(const std::filesystem::path &path, const std::string &trace);
 
 // For one thread. Everything is in one transaction until commit().
 class Results {

@@ -4,7 +4,7 @@
 -- latest image.
 
 PRAGMA application_id = 0x46505253; -- "FPRS"
-PRAGMA user_version = 5;            -- one number up for every incompatible change
+PRAGMA user_version = 6;            -- one number up for every incompatible change
 
 -- What the verdicts are about and what they come from; when something of that changes, the file is made anew.
 CREATE TABLE about (
@@ -86,26 +86,29 @@ CREATE TABLE evidence (
     title TEXT NOT NULL         -- for people: operation, object and what is wrong, of this image
 );
 
--- Failing images with the same evidence of which the same site decides.
+-- Failing images of which the same code decides, whatever the words for what it breaks.
 CREATE TABLE finding (
-    id TEXT PRIMARY KEY,        -- the directory below findings/; the same in another run, but findings with the same summary may change places
+    id TEXT PRIMARY KEY,        -- the directory below findings/; from names of code and what is wrong: the same in another recording, process or build
     severity TEXT NOT NULL,     -- bug; warning: each of its states relies on an incidental locked instruction
-    verdict TEXT NOT NULL,      -- of its images
+    verdict TEXT NOT NULL,      -- of the image that shows it
     oracle TEXT NOT NULL,       -- that said so; workload: the workload itself crashed or hung the guest, without a power failure, and there is no image
     summary TEXT NOT NULL,      -- what is wrong
     decides TEXT NOT NULL,      -- absent: a store is missing; present: one is there; order: both; neither: nothing that is in flight; unknown: not found out
-    absent_seq INTEGER,         -- of the trace: the store of `image` without which its images fail and with which they would not; NULL: not the same for all
+    absent_seq INTEGER,         -- of the trace: the store of `image` without which it fails and with which it would not; NULL: not the same code for all images
     absent_site INTEGER,        -- of the trace: its site
     absent_stack INTEGER,       -- of the trace: its call stack; 0: none recorded
     absent_name TEXT,           -- function, offset and line as far as known
     absent_operation TEXT,      -- of the workload, in which it was executed; empty: none
     absent_sites TEXT NOT NULL, -- JSON: all such sites, of the images that were asked about
+    absent_code TEXT NOT NULL,  -- JSON: their functions with the modules, without copy routines
     present_seq INTEGER,        -- likewise, the store with which they fail and without which they would not
     present_site INTEGER,       -- likewise
     present_stack INTEGER,      -- likewise
     present_name TEXT,          -- likewise
     present_operation TEXT,     -- likewise
     present_sites TEXT NOT NULL, -- likewise
+    present_code TEXT NOT NULL, -- likewise
+    scope TEXT NOT NULL,        -- the function that the persisted stores work for; where no store decides: the latest store's function, and whom it works for; empty: several
     last_seq INTEGER,           -- the latest store before the power failure; NULL: no power failed
     last_site INTEGER,          -- likewise
     last_stack INTEGER,         -- likewise
@@ -127,3 +130,16 @@ CREATE VIEW failure AS
 SELECT image.finding, image.number AS image, image.verdict, evidence.oracle, evidence.summary, origin.seq, origin.state
 FROM image JOIN evidence ON evidence.image = image.number JOIN origin ON origin.image = image.number
 WHERE image.finding IS NOT NULL;
+
+-- Findings with all the states that show them.
+CREATE VIEW finding_state AS
+SELECT image.finding, origin.state, origin.seq, image.number AS image, image.verdict, origin.architectural
+FROM image JOIN origin ON origin.image = image.number
+WHERE image.finding IS NOT NULL;
+
+-- Findings with the words for what is wrong: what decided the verdicts of their images, and of how many.
+CREATE VIEW symptom AS
+SELECT image.finding, evidence.verdict, evidence.oracle, evidence.summary, evidence.title, min(image.number) AS image, count(*) AS images
+FROM image JOIN evidence ON evidence.rowid =
+(SELECT min(rowid) FROM evidence WHERE evidence.image = image.number AND evidence.verdict = image.verdict)
+WHERE image.finding IS NOT NULL GROUP BY image.finding, evidence.verdict, evidence.oracle, evidence.summary;

@@ -44,17 +44,23 @@ Accelerator best_accelerator(const fs::path &cache, const std::string &image)
     return probe.accelerator();
 }
 
+GuestConfig test_config(const fs::path &cache, const GuestConfig &recorded,
+                        std::optional<Accelerator> accelerator)
+{
+    GuestConfig config = recorded;
+    config.recording = false;
+    config.clock = Clock::host;
+    config.accelerator = accelerator ? *accelerator : best_accelerator(cache, config.image);
+    return config;
+}
+
 TestGuest::TestGuest(const fs::path &cache, const std::string &backend, const GuestConfig &recorded,
                      std::optional<Accelerator> accelerator,
                      const TemplateStore::Progress &progress)
     : cache_(cache), backend_(make_backend(backend, cache)),
       templates_(std::make_unique<TemplateStore>(cache, *backend_))
 {
-    GuestConfig config = recorded;
-    config.recording = false;
-    config.clock = Clock::host;
-    config.accelerator = accelerator ? *accelerator : best_accelerator(cache, config.image);
-    source_ = templates_->ensure(config, progress);
+    source_ = templates_->ensure(test_config(cache, recorded, accelerator), progress);
 }
 
 std::string TestGuest::describe() const

@@ -32,6 +32,11 @@ private:
     guest::Template source_;
 };
 
+// Of the guest for tests of what was recorded in a guest like `recorded`.
+guest::GuestConfig test_config(const std::filesystem::path &cache,
+                               const guest::GuestConfig &recorded,
+                               std::optional<guest::Accelerator> accelerator);
+
 // The accelerator for tests: what the probe said since the machine was booted, else a new probe.
 guest::Accelerator best_accelerator(const std::filesystem::path &cache, const std::string &image);
 

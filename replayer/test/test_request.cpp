@@ -82,7 +82,9 @@ TestReport test_recorded(const run::RunFiles &files, const std::filesystem::path
         request.jobs != 0 ? request.jobs : std::max(1u, std::thread::hardware_concurrency());
     options.limit = request.limit;
     options.bugs = request.bugs;
+    options.known = request.known;
     options.duration = request.duration;
+    options.minimize = request.minimize;
     options.confirm = request.confirm;
     options.restart = request.restart;
     options.always_fresh = request.fresh;

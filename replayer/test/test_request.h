@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,9 +30,11 @@ struct TestRequest {
     unsigned jobs = 0;                        // 0: one for each CPU
     std::uint64_t limit = UINT64_MAX;
     std::uint64_t bugs = UINT64_MAX;
+    std::set<std::string> known = {}; // ids of findings that do not count for `bugs`
     std::optional<std::chrono::seconds> duration = {};
     std::string backend = "process";
     std::optional<guest::Accelerator> accelerator = {}; // nothing: KVM where it works
+    std::chrono::seconds minimize{0};                   // for each finding that is a bug
     double confirm = 0.02;
     bool restart = false;
     bool fresh = false;

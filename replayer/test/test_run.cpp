@@ -6,7 +6,9 @@
 
 #include "analyzer/symbols/code_names.h"
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "replayer/test/finding_files.h"
+#include "replayer/test/minimizer.h"
 #include "replayer/test/pm_place.h"
 #include "replayer/test/test_walk.h"
 #include "replayer/test/workload_finding.h"
@@ -14,16 +16,6 @@
 namespace fencepost::test {
 
 namespace {
-
-ResultsSubject subject_of(const trace::TraceReader &reader, const oracle::Judge &judge,
-                          const TestOptions &options)
-{
-    ResultsSubject subject = {reader.recording().event_digest, options.oracles, options.producers};
-    if (const auto promise = judge.promise()) // by default it comes from a table of fencepost's
-        subject.producers.push_back(
-            {"promise", "the promise held against the file system", describe(promise->promise)});
-    return subject;
-}
 
 // Earlier verdicts that do not count: the user says so, or what produced them has changed. Returns
 // what has.
@@ -89,24 +81,72 @@ TestReport stopped_by(Baseline baseline, const oracle::Judge &judge, Results &re
     return report;
 }
 
-// Ends the session too. What is finished is finished, whatever stops the rest.
+// Ends the session too. What is finished is finished, whatever stops the rest. A user who stops a
+// test wants to know what it has found until then.
 void run_to_the_end(TestWalk &walk, Results &results)
 {
-    const TestReport &report = walk.report();
+    TestReport &report = walk.report();
     try {
         walk.run();
     } catch (const Error &error) {
+        bool interrupted = error.kind() == ErrorKind::interrupted;
         try {
             walk.stop();
-            results.end_session({error.kind() == ErrorKind::interrupted ? "interrupted" : "trouble",
-                                 report.seconds, walk.walk_report().generated, report.tested});
+            report.walk = walk.walk_report();
+            results.end_session({interrupted ? to_string(TestStop::interrupted) : "trouble",
+                                 report.seconds, report.walk.generated, report.tested});
         } catch (const Error &worse) {
             spdlog::debug("what was tested last could not be kept: {}", worse.what());
+            interrupted = false;
         }
-        throw;
+        if (!interrupted)
+            throw;
+        report.stop = TestStop::interrupted;
+        return;
     }
     results.end_session(
         {to_string(report.stop), report.seconds, report.walk.generated, report.tested});
+}
+
+// Not those that were minimized before, nor when the time is over.
+void minimize_bugs(const run::RunFiles &run, const trace::TraceReader &reader,
+                   const WorkerPlan &of_test, const TestOptions &options, const Deadline &until,
+                   Results &results, TestReport &report)
+{
+    std::vector<Finding> open;
+    for (Finding &each : results.findings())
+        if (each.severity == findings::Severity::bug && !each.state.empty() &&
+            !is_minimized(run, each))
+            open.push_back(std::move(each));
+    if (options.minimize.count() == 0 || open.empty() || until.passed() ||
+        report.stop == TestStop::interrupted)
+        return;
+    WorkerPlan plan = of_test;
+    plan.directory /= "minimize";
+    Minimizer minimizer(run, reader, options.walk.incidental, plan);
+    for (const Finding &each : open) {
+        if (until.passed())
+            break;
+        if (options.say)
+            options.say(fmt::format("minimizing {}", each.id));
+        if (const auto found =
+                minimizer.minimize(each, {.deadline = until.earlier_of(options.minimize)})) {
+            report.minimize_tests += found->asked.size();
+            report.minimize_seconds += found->seconds;
+        }
+        throw_if_interrupted();
+    }
+}
+
+// As minimal.json has it, which may be of an earlier session.
+std::map<std::string, std::string> minimal_sentences(const run::RunFiles &run,
+                                                     const std::vector<Finding> &findings)
+{
+    std::map<std::string, std::string> sentences;
+    for (const Finding &each : findings)
+        if (std::string text = kept_sentence(run, each); !text.empty())
+            sentences[each.id] = std::move(text);
+    return sentences;
 }
 
 void add_all_sessions(TestReport &report, Results &results, const trace::TraceReader &reader)
@@ -120,6 +160,14 @@ void add_all_sessions(TestReport &report, Results &results, const trace::TraceRe
 }
 
 } // namespace
+
+ResultsSubject subject_of(ResultsSubject subject, const oracle::Judge &judge)
+{
+    if (const auto promise = judge.promise()) // by default it comes from a table of fencepost's
+        subject.producers.push_back(
+            {"promise", "the promise held against the file system", describe(promise->promise)});
+    return subject;
+}
 
 bool TestReport::found_bugs() const
 {
@@ -139,6 +187,8 @@ const char *to_string(TestStop stop)
         return "bugs";
     case TestStop::baseline:
         return "baseline";
+    case TestStop::interrupted:
+        return "interrupted";
     }
     return "unknown";
 }
@@ -157,7 +207,8 @@ TestReport test_run(const run::RunFiles &run, const TestGuest &guest, oracle::Ju
     const trace::TraceReader reader(run.trace());
     states::require_complete(reader);
     const PmPlace place(guest.cache(), guest.source().config, options.jobs);
-    const ResultsSubject subject = subject_of(reader, judge, options);
+    const ResultsSubject subject =
+        subject_of({reader.recording().event_digest, options.oracles, options.producers}, judge);
     const std::string changed = forget_outdated(run, subject, options);
     Results results(run.results(), subject);
     begin_session(results, guest, options);
@@ -176,9 +227,13 @@ TestReport test_run(const run::RunFiles &run, const TestGuest &guest, oracle::Ju
     report.promise = judge.promise();
     report.started_anew = changed;
     report.baseline = std::move(baseline);
+    const Deadline until =
+        options.duration ? Deadline::after(*options.duration) : Deadline::never();
     run_to_the_end(walk, results);
+    minimize_bugs(run, reader, plan, options, until, results, report);
     add_all_sessions(report, results, reader);
     update_findings(run, report.findings);
+    report.minimal = minimal_sentences(run, report.findings);
     return report;
 }
 

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,12 +26,15 @@ struct TestOptions {
     unsigned jobs = 1;
     std::uint64_t limit = UINT64_MAX; // images
     std::optional<std::chrono::seconds> duration = {};
-    std::uint64_t bugs = UINT64_MAX; // stops when there are so many findings of them
-    double confirm = 0.02;           // share of the passes that a fresh guest judges too
+    std::uint64_t bugs = UINT64_MAX;  // stops when there are so many findings of them
+    std::set<std::string> known = {}; // ids of findings that do not count for `bugs`
+    double confirm = 0.02;            // share of the passes that a fresh guest judges too
     std::string oracles = {}; // their names, sorted: verdicts of others are not mixed with theirs
     std::vector<Producer> producers = {}; // when one has changed, earlier verdicts do not count
     bool restart = false;                 // forget earlier verdicts
     bool always_fresh = false;            // a restored guest for every image
+    // For each finding that is a bug, when the states are tested; 0: it is not minimized.
+    std::chrono::seconds minimize{0};
     std::function<void(const std::string &line)> say = {}; // what takes a while
 };
 
@@ -47,7 +51,8 @@ enum class TestStop {
     limit,
     time,
     bugs,
-    baseline, // the initial image fails without a crash
+    baseline,    // the initial image fails without a crash
+    interrupted, // by a signal
 };
 
 struct TestReport {
@@ -69,6 +74,8 @@ struct TestReport {
     std::uint64_t probes = 0; // images that were tested to find out what decides
     double probe_seconds = 0;
     WorkerCounts workers;
+    std::uint64_t minimize_tests = 0; // images that were tested to minimize findings
+    double minimize_seconds = 0;
     std::string started_anew; // what had changed since the earlier verdicts; empty: nothing
     // Of all sessions.
     Baseline baseline;
@@ -79,6 +86,7 @@ struct TestReport {
         infra_reasons; // why images could not be judged, how many
     std::uint64_t states = 0;
     std::vector<Finding> findings;
+    std::map<std::string, std::string> minimal; // when findings fail, by their ids
 
     // Crash images that fail, or images without a crash that do.
     bool found_bugs() const;
@@ -86,11 +94,14 @@ struct TestReport {
 
 const char *to_string(TestStop stop);
 
+// With the promise that the judge holds against the file system.
+ResultsSubject subject_of(ResultsSubject subject, const oracle::Judge &judge);
+
 // Removes all verdicts and findings of the run.
 void forget_results(const run::RunFiles &run);
 
-// Throws for trouble of the machine and for interrupts; what was judged until then is kept, and the
-// next call goes on from there.
+// Throws for trouble of the machine, and for a signal before anything is tested. What was judged
+// until then is kept, and the next call goes on from there.
 TestReport test_run(const run::RunFiles &run, const TestGuest &guest, oracle::Judge &judge,
                     const TestOptions &options,
                     const std::function<void(const TestProgress &)> &progress);

@@ -61,7 +61,10 @@ bool TestWalk::goes_on()
         report_.stop = TestStop::time;
         return false;
     }
-    if (triage_.bugs().size() >= options_.bugs) {
+    const std::set<std::string> &bugs = triage_.bugs();
+    const auto is_new = [&](const std::string &id) { return !options_.known.contains(id); };
+    if (options_.bugs != UINT64_MAX && static_cast<std::uint64_t>(std::count_if(
+                                           bugs.begin(), bugs.end(), is_new)) >= options_.bugs) {
         report_.stop = TestStop::bugs;
         return false;
     }

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "analyzer/findings/site_name.h"
 #include "base/error.h"
 #include "replayer/test/finding_files.h"
 
@@ -68,6 +69,8 @@ void Triage::add(Failure failure)
     if (const auto &failed = next.failure.outcome.failed) {
         next.explanation.missing = first_of_each_site(failed->stores, false);
         next.explanation.present = first_of_each_site(failed->stores, true);
+        for (const trace::EventRef &store : next.explanation.present)
+            next.explanation.present_for.push_back(code_of(store).caller());
     }
     consider(std::move(next));
 }
@@ -104,11 +107,40 @@ void Triage::take(const Answer &answer)
     Case answered = std::move(*alike.asked);
     alike.asked.reset();
     answered.explanation.decided = answer.decided;
+    name_code(answered);
     answered.explanation.probing_failed = !answer.decided && !answer.gave_up;
     desk_.results.put_probes(answer);
     file(answered);
     for (Case &each : std::exchange(alike.waiting, {}))
         consider(std::move(each));
+}
+
+StoreCode Triage::code_of(const trace::EventRef &store)
+{
+    const auto known = code_.find({store.site, store.stack});
+    if (known != code_.end())
+        return known->second;
+    const symbols::EventPlace place = names_.place(store);
+    std::vector<std::string> names =
+        findings::site_names(place, operation_at(desk_.reader, store.seq));
+    StoreCode code = {std::move(names.front())};
+    names.erase(names.begin());
+    code.callers = std::move(names);
+    if (place.code.named) // else it may be called after its operation
+        code_[{store.site, store.stack}] = code;
+    return code;
+}
+
+void Triage::name_code(Case &answered)
+{
+    Explanation &explanation = answered.explanation;
+    if (!explanation.decided)
+        return;
+    if (const auto &absent = explanation.decided->absent)
+        explanation.absent_code = code_of(*absent);
+    if (const auto &present = explanation.decided->present)
+        explanation.present_code = code_of(*present);
+    explanation.last = code_of(answered.failure.last_store);
 }
 
 void Triage::stop_asking()

@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "analyzer/symbols/code_names.h"
 #include "replayer/run/run_directory.h"
@@ -68,6 +69,8 @@ private:
 
     bool may_ask(const Failure &failure) const;
     void consider(Case next);
+    StoreCode code_of(const trace::EventRef &store);
+    void name_code(Case &answered);
     void file(const Case &filed);
     std::string file_finding(const Case &filed);
 
@@ -76,6 +79,7 @@ private:
     const HangWatch &hangs_;
     const Deadline deadline_;
     symbols::CodeNames names_;
+    std::map<std::pair<trace::SiteId, trace::StackId>, StoreCode> code_; // that has names
     Grouping grouping_;
     std::map<std::string, Alike> alike_;              // by evidence
     std::map<std::uint64_t, std::string> asked_keys_; // by image: whose alike_ has it as asked

@@ -16,7 +16,7 @@ MAKE_TRACE = sys.argv.pop(2)
 PROGRAM = sys.argv.pop(1)
 TRACE = "".join(f"store pmem0+{64 * i} 8 = {i + 1} @f\nflush clwb pmem0+{64 * i} @f\nfence sfence @f\n" for i in range(40))
 READERS = [["info", "RUN"], ["sql", "RUN", "SELECT count(*) FROM event"], ["analyze", "RUN"], ["states", "RUN"],
-           ["verify", "RUN", "--times", "0"]]
+           ["show", "RUN"], ["report", "RUN", "--format", "json"], ["verify", "RUN", "--times", "0"]]
 MAGIC = bytes.fromhex("d9d505f920a163d7")
 MEMORY = 3 << 30  # of address space: a giant that is read whole does not fit
 SPARSE = 1 << 40
@@ -104,7 +104,7 @@ class HostileRun(unittest.TestCase):
         self.refused_everywhere(f"`fencepost repair {self.run_folder}`")
         self.ends(["repair", "RUN"], 0, "trace.db: rolled back to what was written whole")
         self.ends(["repair", "RUN"], 0, "nothing to repair")
-        for command in READERS[:4]:
+        for command in READERS[:6]:
             self.ends(command, 0, "")
         self.assertFalse((self.run_folder / "trace.db-journal").exists())
         count = sqlite3.connect(self.trace).execute("SELECT count(*) FROM meta WHERE key LIKE 'half%'").fetchone()

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "analyzer/findings/baseline.h"
 #include "analyzer/findings/relate.h"
+#include "analyzer/findings/site_name.h"
 #include "analyzer/report/formats.h"
 #include "analyzer/report/json.h"
 #include "analyzer/report/sarif.h"
@@ -122,6 +124,111 @@ TEST(Relate, FindingsAboutTheSameStore)
     EXPECT_EQ(related_to(unknown, of_states(findings::kAbsent, "unknown code")), none);
 }
 
+// A finding has one place, and may have more stores that decide.
+TEST(Relate, EveryStoreThatDecidesCounts)
+{
+    Finding states = of_states(findings::kAbsent, "append");
+    states.absent_sites = {3, 8};
+    states.absent_code = {"append [app]"};
+    Finding rule = of_rule("append");
+    rule.places[0].at.code.offset = 200;
+    rule.places[0].at.event = {70, 8, 1};
+    EXPECT_EQ(related_to(rule, states).size(), 2u);
+    rule.places[0].at.event.site = 9;
+    EXPECT_TRUE(related_to(rule, states).empty()) << "that does not decide";
+    rule.places[0].at.event.site = 8;
+    rule.places[0].at.code.function = "memcpy";
+    EXPECT_TRUE(related_to(rule, states).empty()) << "copied for somebody else";
+    rule.places[0].at.callers = {code("append", 4)};
+    EXPECT_EQ(related_to(rule, states).size(), 2u);
+}
+
+TEST(Relate, ARuleIsPartOfAFindingThatIsAsGrave)
+{
+    std::vector<Finding> rules = {of_rule("append"), of_rule("commit")};
+    std::vector<Finding> states = {of_states(findings::kAbsent, "append")};
+    relate(rules, states);
+    EXPECT_TRUE(is_part_of_one(rules[0], states));
+    EXPECT_FALSE(is_part_of_one(rules[1], states));
+    states[0].severity = Severity::warning;
+    EXPECT_FALSE(is_part_of_one(rules[0], states)) << "the rule is sure";
+}
+
+TEST(SiteName, SaysWhoWantsTheStore)
+{
+    const auto named = [](const std::vector<std::string> &functions, const std::string &operation) {
+        symbols::EventPlace at = {.event = {1, 2, 3}, .code = code(functions.front(), 8)};
+        for (std::size_t i = 1; i < functions.size(); ++i)
+            at.callers.push_back(code(functions[i], 4));
+        return findings::site_names(at, operation);
+    };
+    using Names = std::vector<std::string>;
+    EXPECT_EQ(named({"append", "main"}, "write"), (Names{"append [app]", "main [app]"}));
+    EXPECT_EQ(named({"append.part.0.isra.0"}, ""), (Names{"append [app]"}));
+    EXPECT_EQ(named({"__memcpy_flushcache", "append", "main"}, ""),
+              (Names{"append [app]", "main [app]"}));
+    EXPECT_EQ(named({"memset_movnt_avx_clwb", "pmem_memset_persist", "make"}, ""),
+              (Names{"make [app]"}));
+    EXPECT_EQ(named({"memcpy_flushcache", "write_pmem", "pmem_do_write", "pmem_submit_bio",
+                     "__submit_bio", "submit_bio_noacct", "jbd2_commit"},
+                    ""),
+              (Names{"jbd2_commit [app]"}));
+    EXPECT_EQ(named({"memcpy"}, ""), (Names{"memcpy [app]"})) << "no stack was recorded";
+
+    symbols::EventPlace stripped = {.code = {.function = "app+0x12", .module = "/bin/app"}};
+    EXPECT_EQ(findings::site_name(stripped, "store m 0"), "app+0x12");
+    symbols::EventPlace agent = {.code = {.function = "0x4a85ef"}};
+    EXPECT_EQ(findings::site_name(agent, "store m 0"), "in: store m 0");
+    EXPECT_EQ(findings::site_name(agent, ""), "0x4a85ef");
+}
+
+TEST(KnownFindings, ThoseOfRulesAndOfStatesApart)
+{
+    const TemporaryDirectory directory{testing::TempDir(), "findings"};
+    const auto file = directory.path() / "known.json";
+    std::vector<Finding> rules = {of_rule("append")};
+    std::vector<Finding> states = {of_states(findings::kAbsent, "append")};
+    findings::write_baseline(file, {rules, states}, Overwrite::no);
+    findings::KnownFindings known(file);
+    EXPECT_EQ(known.ids(), (std::set<std::string>{"0123456789ab", "missing-flush-1"}));
+    EXPECT_EQ(known.gone(true),
+              (std::vector<std::string>{"in the baseline and no longer found: missing-flush-1"}));
+    EXPECT_EQ(known.gone(false),
+              (std::vector<std::string>{"in the baseline and no longer found: 0123456789ab"}));
+    EXPECT_TRUE(has_new(states));
+    known.mark(states);
+    EXPECT_TRUE(states[0].known);
+    EXPECT_FALSE(has_new(states));
+    EXPECT_TRUE(known.gone(false).empty());
+    EXPECT_EQ(text_lines(states[0]).at(0),
+              "  0123456789ab bug inconsistent: record 2 is lost (fsck) (known)");
+    findings::KnownFindings none;
+    states[0].known = false;
+    none.mark(states);
+    EXPECT_FALSE(states[0].known);
+}
+
+TEST(ReportText, WhatElseTheSameCauseBreaks)
+{
+    Finding finding = of_states(findings::kAbsent, "append");
+    finding.state_count = 7;
+    for (const char *title : {"a", "b", "c", "d", "e"})
+        finding.also.push_back({"recovery_failed", "mount", title, title, 1});
+    finding.also[0].count = 2;
+    const std::vector<std::string> lines = text_lines(finding);
+    ASSERT_EQ(lines.size(), 6u);
+    EXPECT_EQ(lines[1], "    3 images of 7 states; append+0x8 (in: write a) lost");
+    EXPECT_EQ(lines[2], "    also seen as recovery_failed: a (mount; 2 images)");
+    EXPECT_EQ(lines[4], "    also seen as recovery_failed: c (mount; 1 image)");
+    EXPECT_EQ(lines[5], "    also seen in 2 more ways");
+    std::erase_if(finding.places,
+                  [](const auto &place) { return place.role == findings::kAbsent; });
+    finding.absent_sites = {1, 2, 3, 4, 5};
+    finding.absent_code = {"a [m]", "b [m]", "c [m]", "d [m]", "e [m]"};
+    EXPECT_EQ(text_lines(finding).at(1),
+              "    3 images of 7 states; one of 5 stores of a [m], b [m], c [m] and 2 more lost");
+}
+
 TEST(ReportText, WhatDecides)
 {
     const auto decides = [](const Finding &finding) { return text_lines(finding).at(1); };
@@ -191,6 +298,10 @@ TEST(ReportJson, FindingsOfEveryKindFitTheSchema)
     warning.severity = Severity::warning;
     warning.note = findings::kIncidentalLock;
     warning.related = {{"missing-flush-1", Kind::rule, "missing-flush"}};
+    warning.absent_code = {"append [app]"};
+    warning.also = {{"recovery_failed", "mount", "no mount", "no mount", 2}};
+    warning.states = {"a", "b"};
+    warning.state_count = 2;
     add(warning);
     add({.id = "0123456789ac",
          .kind = Kind::workload,

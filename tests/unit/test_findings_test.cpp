@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Which failures are one finding, and what results.db keeps of it.
+// What results.db keeps of a finding.
 #include <gtest/gtest.h>
 
 #include "replayer/test/grouping.h"
 #include "replayer/test/workload_finding.h"
+#include "tests/unit/made_explanations.h"
 #include "tests/unit/results_fixture.h"
 
 namespace fencepost::test {
@@ -16,29 +17,6 @@ using findings::kPresent;
 using findings::Severity;
 using oracle::Verdict;
 
-// Sites of stores in flight that an image lacks and has; nothing was tested.
-Explanation guess(const std::vector<trace::SiteId> &missing,
-                  const std::vector<trace::SiteId> &present)
-{
-    Explanation explanation;
-    for (const trace::SiteId site : missing)
-        explanation.missing.push_back({.seq = site, .site = site});
-    for (const trace::SiteId site : present)
-        explanation.present.push_back({.seq = site, .site = site});
-    return explanation;
-}
-
-// Sites that tests found to decide; 0: none.
-Explanation tested(trace::SiteId absent, trace::SiteId present, Explanation explanation = {})
-{
-    explanation.decided.emplace();
-    if (absent != 0)
-        explanation.decided->absent = {.seq = absent, .site = absent};
-    if (present != 0)
-        explanation.decided->present = {.seq = present, .site = present};
-    return explanation;
-}
-
 findings::Place place_at(std::string_view role, const trace::EventRef &event,
                          const std::string &function = "", const std::string &operation = "")
 {
@@ -46,13 +24,6 @@ findings::Place place_at(std::string_view role, const trace::EventRef &event,
     place.at.code.function = function;
     place.operation = operation;
     return place;
-}
-
-// 0: it has no such place.
-trace::SiteId site_of(const Finding &finding, std::string_view role)
-{
-    const findings::Place *place = place_of(finding, role);
-    return place ? place->at.event.site : 0;
 }
 
 // The console does not say who wrote a line; the log does.
@@ -155,6 +126,58 @@ TEST_F(ResultsTest, AFindingTakesTheImageThatShowsItBetter)
     EXPECT_EQ(row.text(2), "elsewhere");
 }
 
+TEST_F(ResultsTest, AFindingHasAllWordsAndStates)
+{
+    Results results = open();
+    results.begin_session({});
+    for (std::uint64_t number = 1; number <= 12; ++number) {
+        const auto image =
+            results.see({number, 1}, 0, {number, "s" + std::to_string(number)}).image;
+        Outcome failed = outcome(image, Verdict::inconsistent);
+        failed.judgement.evidence[0].summary = number > 9 ? "odd" : number > 7 ? "bad" : "wrong";
+        failed.judgement.evidence.push_back({"mount", Verdict::inconsistent, "more", {}});
+        if (number == 12) { // what is graver decides
+            failed.judgement.verdict = Verdict::recovery_failed;
+            failed.judgement.evidence.push_back({"mount", Verdict::recovery_failed, "dead", {}});
+        }
+        results.put_outcome(failed, "f");
+        const Finding finding = {.id = "f",
+                                 .summary = "wrong",
+                                 .verdict = "inconsistent",
+                                 .oracle = "mount",
+                                 .decides = Decides::absent,
+                                 .absent_sites = {3},
+                                 .absent_code = {"append [app]", "\xff"},
+                                 .scope = "main",
+                                 .image = image};
+        if (number == 1)
+            results.put_finding(finding);
+        else
+            results.add_to_finding(finding);
+    }
+    results.see({1, 1}, 0, {99, "another way to the first"});
+    const Finding kept = results.findings().at(0);
+    EXPECT_EQ(kept.absent_code, (std::vector<std::string>{"append [app]", "\uFFFD"}));
+    EXPECT_TRUE(kept.present_code.empty());
+    EXPECT_EQ(kept.scope, "main");
+    EXPECT_EQ(kept.count, 12u);
+    EXPECT_EQ(kept.state_count, 13u);
+    ASSERT_EQ(kept.states.size(), findings::kMostStates);
+    EXPECT_EQ(kept.states[0], "another way to the first");
+    EXPECT_EQ(kept.states[1], "s1");
+    ASSERT_EQ(kept.also.size(), 3u) << "not its own";
+    EXPECT_EQ(kept.also[0].summary, "bad");
+    EXPECT_EQ(kept.also[0].count, 2u);
+    EXPECT_EQ(kept.also[1].summary, "odd");
+    EXPECT_EQ(kept.also[1].count, 2u);
+    EXPECT_EQ(kept.also[2].summary, "dead");
+    EXPECT_EQ(kept.also[2].verdict, "recovery_failed");
+    // A resumed test knows all of them.
+    EXPECT_EQ(
+        Grouping({kept}).explained_by({"mount", Verdict::inconsistent, "bad", {}}, guess({3}, {})),
+        "f");
+}
+
 // Files may be anybody's: what decides is what is there.
 TEST_F(ResultsTest, AFindingThatLacksItsStoresIsUnknown)
 {
@@ -178,179 +201,6 @@ TEST_F(ResultsTest, AFindingThatLacksItsStoresIsUnknown)
         Grouping({kept}).place({"", Verdict::inconsistent, "", {}}, tested(0, 9)).finding;
     EXPECT_EQ(explained.id, "0123456789ab");
     EXPECT_EQ(site_of(explained, kAbsent), 0u);
-}
-
-class GroupingTest : public testing::Test {
-protected:
-    static oracle::Evidence evidence(const std::string &summary = "wrong")
-    {
-        return {"mount", Verdict::inconsistent, summary, {}};
-    }
-    Finding place(const Explanation &explanation, const std::string &summary = "wrong")
-    {
-        return grouping_.place(evidence(summary), explanation).finding;
-    }
-    std::string like(const Explanation &explanation, const std::string &summary = "wrong")
-    {
-        return grouping_.explained_by(evidence(summary), explanation);
-    }
-
-    Grouping grouping_{{}};
-};
-
-TEST_F(GroupingTest, AFlagWithoutPartsOfItsRecordIsOneFinding)
-{
-    const Finding first = place(tested(4, 9));
-    EXPECT_EQ(first.decides, Decides::order);
-    EXPECT_EQ(site_of(first, kAbsent), 4u);
-    EXPECT_EQ(site_of(first, kPresent), 9u);
-    EXPECT_EQ(site_of(place(tested(4, 9)), kAbsent), 4u);
-    const Finding other_part = place(tested(5, 9));
-    EXPECT_EQ(other_part.id, first.id);
-    EXPECT_EQ(other_part.decides, Decides::order);
-    EXPECT_EQ(site_of(other_part, kAbsent), 0u) << "it is not the same for all";
-    EXPECT_EQ(other_part.absent_sites, (std::vector<trace::SiteId>{4, 5}));
-    EXPECT_EQ(site_of(other_part, kPresent), 9u);
-    const Finding guaranteed = place(tested(5, 0));
-    EXPECT_EQ(guaranteed.id, first.id) << "the flag is guaranteed by now";
-    EXPECT_EQ(site_of(guaranteed, kPresent), 9u);
-    EXPECT_EQ(guaranteed.count, 4u);
-
-    EXPECT_NE(place(tested(5, 0, guess({5, 9}, {}))).id, first.id) << "the flag is not there";
-    EXPECT_NE(place(tested(5, 8)).id, first.id) << "another flag";
-    EXPECT_NE(place(tested(9, 4)).id, first.id) << "absent is not present";
-    EXPECT_NE(place(tested(4, 9), "other").id, first.id) << "another thing is wrong";
-}
-
-TEST_F(GroupingTest, ALogThatIsMissingWithSeveralStoresIsOneFinding)
-{
-    const Finding first = place(tested(4, 9));
-    const Finding other_store = place(tested(4, 8));
-    EXPECT_EQ(other_store.id, first.id);
-    EXPECT_EQ(other_store.decides, Decides::order);
-    EXPECT_EQ(site_of(other_store, kAbsent), 4u);
-    EXPECT_EQ(site_of(other_store, kPresent), 0u);
-    EXPECT_NE(place(tested(5, 9)).id, first.id) << "9 does not decide all of them";
-    EXPECT_NE(place(tested(5, 0)).id, first.id);
-    EXPECT_EQ(place(tested(4, 0)).decides, Decides::order) << "8 and 9 are guaranteed by now";
-    const Finding alone = place(tested(4, 0, guess({4, 8, 9}, {})));
-    EXPECT_EQ(alone.id, first.id);
-    EXPECT_EQ(alone.decides, Decides::absent);
-    EXPECT_EQ(place(tested(4, 7)).decides, Decides::absent)
-        << "it is needed without the others too";
-}
-
-TEST_F(GroupingTest, WhatAnImageRefutesDecidesNoMore)
-{
-    const Finding first = place(tested(4, 9));
-    const Finding refuted = place(tested(4, 0, guess({4, 9}, {})));
-    EXPECT_EQ(refuted.id, first.id);
-    EXPECT_EQ(refuted.decides, Decides::absent) << "it fails though 9 is not there";
-    const Finding second = place(tested(1, 2), "other");
-    EXPECT_EQ(place(tested(0, 2), "other").id, second.id);
-    EXPECT_EQ(place(tested(0, 2), "other").decides, Decides::present) << "though 1 is there";
-}
-
-TEST_F(GroupingTest, FindingsDoNotGrowTogether)
-{
-    const Finding first = place(tested(4, 9));
-    const Finding second = place(tested(5, 8));
-    EXPECT_EQ(place(tested(4, 8)).id, first.id);
-    EXPECT_EQ(place(tested(5, 8)).id, second.id);
-    EXPECT_EQ(place(tested(5, 9)).id, second.id) << "9 decides the first one no more";
-}
-
-TEST_F(GroupingTest, WhatDecidesMayBeGuaranteedLater)
-{
-    const Finding first = place(tested(0, 9));
-    EXPECT_EQ(first.decides, Decides::present);
-    EXPECT_NE(place(tested(0, 0, guess({9}, {}))).id, first.id)
-        << "it fails though the store of 9 is not there";
-    EXPECT_EQ(place(tested(0, 0, guess({3}, {4}))).id, first.id);
-}
-
-TEST_F(GroupingTest, NothingInFlightDecides)
-{
-    const Finding first = place(tested(0, 0));
-    EXPECT_EQ(first.decides, Decides::neither);
-    EXPECT_EQ(place(tested(0, 0)).id, first.id);
-    EXPECT_NE(place(tested(3, 0)).id, first.id);
-    EXPECT_EQ(like(guess({5}, {4})), "") << "every image is asked about";
-}
-
-TEST_F(GroupingTest, WhatIsLikeOthersNeedsNoTests)
-{
-    EXPECT_EQ(like(guess({4}, {9})), "");
-    const Finding order = place(tested(4, 9));
-    EXPECT_EQ(like(guess({4, 5}, {8, 9})), order.id);
-    EXPECT_EQ(like(guess({4}, {8})), "") << "9 may be guaranteed, or not executed";
-    EXPECT_EQ(like(guess({4, 9}, {})), "") << "9 is not there";
-    EXPECT_EQ(like(guess({5}, {4, 9})), "") << "4 is there";
-    EXPECT_EQ(like(guess({4}, {9}), "other"), "");
-
-    Explanation explained = guess({4}, {9});
-    explained.like = order.id;
-    place(tested(1, 0));
-    EXPECT_EQ(place(explained).id, order.id);
-    EXPECT_EQ(place(explained).decides, Decides::order) << "a guess takes nothing away";
-    // What it was like may have changed by the time it is placed.
-    place(tested(5, 9));
-    EXPECT_EQ(place(explained).id, order.id);
-    EXPECT_EQ(like(guess({5}, {9})), order.id) << "as without another part of the record";
-    EXPECT_EQ(like(guess({7}, {9})), "") << "which is not known to be one";
-    EXPECT_EQ(like(guess({}, {9})), "") << "it lacks nothing";
-
-    const Finding absent = place(tested(7, 0), "absent");
-    EXPECT_EQ(like(guess({7}, {}), "absent"), absent.id);
-    const Finding present = place(tested(0, 6), "present");
-    EXPECT_EQ(like(guess({}, {6}), "present"), present.id);
-}
-
-TEST_F(GroupingTest, WhatCouldNotBeFoundOutMakesOneFinding)
-{
-    const Finding first = place(guess({1}, {2}));
-    EXPECT_EQ(first.decides, Decides::unknown);
-    for (unsigned i = 0; i < 9; ++i)
-        EXPECT_EQ(place(guess({3}, {})).id, first.id);
-    EXPECT_EQ(like(guess({3}, {})), "") << "nothing was tried";
-    const Grouping::Placed explained = grouping_.place(evidence(), tested(4, 9));
-    EXPECT_EQ(explained.finding.id, first.id);
-    EXPECT_TRUE(explained.shows);
-    EXPECT_EQ(explained.finding.decides, Decides::order);
-    EXPECT_EQ(explained.finding.count, 11u);
-    EXPECT_FALSE(grouping_.place(evidence(), tested(4, 9)).shows);
-    EXPECT_NE(place(tested(5, 8)).id, first.id);
-    EXPECT_EQ(place(guess({8}, {})).id, first.id) << "no reason for one more";
-}
-
-TEST_F(GroupingTest, NothingIsTriedInVainAgainAndAgain)
-{
-    Explanation in_vain = guess({1}, {2});
-    in_vain.probing_failed = true;
-    const Finding first = place(in_vain);
-    place(in_vain);
-    EXPECT_EQ(like(guess({1}, {2})), "") << "the next may be easier";
-    place(in_vain);
-    EXPECT_EQ(like(guess({1}, {2})), first.id);
-    EXPECT_EQ(like(guess({1}, {2}), "other"), "");
-    // The next session tries again.
-    EXPECT_EQ(Grouping({first}).explained_by(evidence(), guess({1}, {2})), "");
-}
-
-TEST_F(GroupingTest, IdsAreTheSameInAnotherRun)
-{
-    const Finding first = place(tested(4, 9));
-    EXPECT_EQ(Grouping({}).place(evidence(), tested(5, 0)).finding.id, first.id);
-    EXPECT_NE(place(tested(0, 3)).id, first.id);
-}
-
-TEST_F(GroupingTest, AResumedTestGoesOnWithItsFindings)
-{
-    const Finding known = place(tested(4, 9));
-    Grouping resumed({known});
-    EXPECT_EQ(resumed.explained_by(evidence(), guess({4}, {9})), known.id);
-    EXPECT_FALSE(resumed.place(evidence(), tested(4, 9)).shows);
-    EXPECT_TRUE(resumed.place(evidence(), tested(5, 8)).shows);
 }
 
 } // namespace

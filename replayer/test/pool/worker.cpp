@@ -224,9 +224,20 @@ Judgement Worker::judge_neighbour(const Assignment &assignment, const Neighbour 
     image.in_flight = assignment.stores.in_flight->lines(
         neighbour.parts, [&](std::uint64_t line) { return held_.line(line); });
     show(image);
+    return look_at_shown(assignment);
+}
+
+Judgement Worker::look_at_shown(const Assignment &assignment)
+{
     Outcome cost;
     return plan_.always_fresh ? judge_fresh(assignment, cost)
                               : attempt_warm(assignment, cost, Limit::brief).said;
+}
+
+Judgement Worker::look(const Assignment &assignment)
+{
+    show(assignment.content);
+    return look_at_shown(assignment);
 }
 
 Answer Worker::explain(const Question &question, const std::function<bool()> &may_go_on)

@@ -99,6 +99,9 @@ public:
     // Throws for trouble of the machine and for interrupts; everything else is an outcome. Best in
     // the order in which the images were taken.
     Outcome test(const Assignment &assignment);
+    // One look in the warm guest, which says the least: nothing is confirmed. Throws as test()
+    // does.
+    oracle::Judgement look(const Assignment &assignment);
     // Throws nothing but our own mistakes: the image has its verdict. `may_go_on` is asked before
     // each probe, besides the deadline.
     Answer explain(const Question &question, const std::function<bool()> &may_go_on);
@@ -130,6 +133,7 @@ private:
     oracle::Judgement judge_warm(const Assignment &assignment, Outcome &outcome);
     oracle::Judgement judge_fresh(const Assignment &assignment, Outcome &outcome);
     void show(const image::CrashImage &image);
+    oracle::Judgement look_at_shown(const Assignment &assignment);
     oracle::Judgement judge_neighbour(const Assignment &assignment, const Neighbour &neighbour);
 
     const WorkerPlan &plan_;

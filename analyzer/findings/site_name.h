@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What code that stores is called, the same in every process, build and run.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyzer/symbols/code_place.h"
+
+namespace fencepost::findings {
+
+// Stores what its caller wants stored: memcpy() and its kin, and the driver of a block device.
+bool copies_for_others(std::string_view function);
+
+// "function [module]" of the innermost function that does not copy for others, without offsets, and
+// of its callers as far as they have names. Code without a name: its place in the file; code of
+// which not even that is known, as that of the agent that carries out operations: the operation, or
+// else the address. Never empty.
+std::vector<std::string> site_names(const symbols::EventPlace &place, const std::string &operation);
+inline std::string site_name(const symbols::EventPlace &place, const std::string &operation)
+{
+    return site_names(place, operation).front();
+}
+
+} // namespace fencepost::findings

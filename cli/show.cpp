@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// `fencepost show`: what was found in a run, and one finding with everything about it.
+#include <memory>
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include "analyzer/findings/find.h"
+#include "analyzer/report/finding_text.h"
+#include "analyzer/report/json.h"
+#include "analyzer/report/run_json.h"
+#include "analyzer/report/text.h"
+#include "base/terminal_text.h"
+#include "cli/analyze_verb.h"
+#include "cli/verb.h"
+#include "replayer/report/shown_findings.h"
+
+namespace fencepost::cli {
+
+namespace {
+
+using nlohmann::json;
+
+struct ShowOptions {
+    std::string run;
+    std::string finding;
+};
+
+void print_list(const std::vector<findings::Finding> &all, const report::TestOutcome &outcome,
+                const run::RunFiles &files)
+{
+    for (const std::string &line : report::outcome_lines(outcome))
+        fmt::print("{}\n", terminal_text(line));
+    fmt::print("findings   {}\n", all.size());
+    for (const findings::Finding &finding : all)
+        for (const std::string &line : report::text_lines(finding))
+            fmt::print("{}\n", terminal_text(line));
+    if (!all.empty())
+        fmt::print("\nfencepost show {} {}\n", terminal_text(files.directory.string()),
+                   all.front().id);
+}
+
+void show(Context &context, const ShowOptions &options)
+{
+    const collect::OpenedRun run(run::open_run(options.run), options.run);
+    collect::ResultsView results = collect::read_results(run.files(), run.reader(), run.names());
+    const std::vector<findings::Finding> all =
+        collect::all_findings(analyze_run(run.files()).findings, std::move(results.findings));
+    if (options.finding.empty()) {
+        if (context.settings.json)
+            print_json(report::list_json(all, results.outcome));
+        else
+            print_list(all, results.outcome, run.files());
+        return;
+    }
+    const findings::Finding &finding = findings::find(all, options.finding);
+    collect::FindingShower shower(run);
+    report::ShownFinding shown = shower.show(finding);
+    shower.add_timeline(shown);
+    if (context.settings.json) {
+        print_json(report::to_json(shown));
+        return;
+    }
+    for (const std::string &line : report::finding_lines(shown))
+        fmt::print("{}\n", terminal_text(line));
+}
+
+} // namespace
+
+void add_show(App &app, Context &context)
+{
+    App *verb = app.add_subcommand("show", "Shows what was found in a run, or one finding with "
+                                           "everything about it");
+    auto options = std::make_shared<ShowOptions>();
+    verb->add_option("RUN", options->run, "A run directory, or the trace.db in it")->required();
+    verb->add_option("FINDING", options->finding,
+                     "Id of a finding, or the first characters of one; default: a list of all");
+    verb->footer("Changes nothing, and works at any time, also beside `fencepost test`. Exit "
+                 "status 0 whatever was found.\n\n"
+                 "Examples:\n"
+                 "  fencepost show RUN\n"
+                 "  fencepost show RUN 23cad911766a\n"
+                 "  fencepost show RUN 23ca --json");
+    verb->examples({{"show run", "what was found so far, also beside a test at work"},
+                    {"show run FINDING", "one finding with everything about it"}});
+    verb->callback([&context, options] { show(context, *options); });
+}
+
+} // namespace fencepost::cli

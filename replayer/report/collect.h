@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Reads a run and what was found in it into one report.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "analyzer/findings/report.h"
+#include "analyzer/report/run_report.h"
+#include "replayer/report/shown_findings.h"
+
+namespace fencepost::collect {
+
+// `rules`: what rules say about the trace. `say`: progress. Memory grows with epochs and findings,
+// not with the trace. Changes nothing in the run.
+report::RunReport collect_report(const OpenedRun &run, findings::Report rules,
+                                 const std::function<void(const std::string &line)> &say);
+
+} // namespace fencepost::collect

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// See cause.h.
+#include "replayer/test/cause.h"
+
+#include "base/digest.h"
+
+namespace fencepost::test {
+
+using findings::Decides;
+using findings::Finding;
+
+namespace {
+
+constexpr std::string_view kDamage = "damage";
+
+bool has_site(const std::vector<trace::EventRef> &stores, trace::SiteId site)
+{
+    return std::any_of(stores.begin(), stores.end(),
+                       [&](const trace::EventRef &store) { return store.site == site; });
+}
+
+// All images of the finding have it.
+bool is_common(const std::vector<std::string> &code, const std::string &name)
+{
+    return code.size() == 1 && code.front() == name;
+}
+
+bool present_is_there(const Finding &finding, const Explanation &explanation)
+{
+    return finding.decides == Decides::present && one_is_there(explanation, finding.present_sites);
+}
+
+// What was wrong at first may be guaranteed later, until the operation is over.
+bool is_later(const Finding &finding, const Explanation &explanation)
+{
+    if (finding.decides == Decides::neither)
+        return finding.scope == scope_of(explanation);
+    const StoreCode &last = explanation.last;
+    return (last.name == finding.scope || has(last.callers, finding.scope)) &&
+           present_is_there(finding, explanation);
+}
+
+// The store of somebody who works for many says only with its caller whose fault it is, unless it
+// breaks its own order.
+bool same_service(const Finding &finding, const Explanation &explanation)
+{
+    const StoreCode &present = explanation.present_code;
+    return finding.scope == present.caller() || is_common(finding.absent_code, present.name);
+}
+
+// One function that decides by whatever order it stores in; with only persisted stores its caller
+// may be the one that is wrong.
+bool same_function(const Finding &finding, const Explanation &explanation)
+{
+    const auto &decided = *explanation.decided;
+    const StoreCode &one = decided.absent ? explanation.absent_code : explanation.present_code;
+    const auto is_one = [&](const std::string &name) { return name == one.name; };
+    return (!decided.present || is_one(explanation.present_code.name)) &&
+           std::all_of(finding.absent_code.begin(), finding.absent_code.end(), is_one) &&
+           std::all_of(finding.present_code.begin(), finding.present_code.end(), is_one) &&
+           (finding.absent_code.empty()
+                ? !finding.present_code.empty() && finding.scope == one.caller()
+                : true);
+}
+
+// Whoever writes what is lost works for the function whose store persists, so that the order is its
+// business.
+bool is_in_charge(const Explanation &explanation)
+{
+    const StoreCode &absent = explanation.absent_code;
+    return absent.name == explanation.present_code.name ||
+           has(absent.callers, explanation.present_code.name);
+}
+
+// Names of things in quotes are the workload's.
+std::string without_quoted(std::string_view text)
+{
+    std::string kept;
+    for (bool quoted = false; const char each : text) {
+        if (each == '\'' || each == '"')
+            quoted = !quoted;
+        else if (!quoted)
+            kept += each;
+    }
+    return kept;
+}
+
+} // namespace
+
+std::string_view class_of(std::string_view verdict)
+{
+    return verdict == to_string(oracle::Verdict::inconsistent) ||
+                   verdict == to_string(oracle::Verdict::recovery_failed)
+               ? kDamage
+               : verdict;
+}
+
+bool one_is_there(const Explanation &explanation, const std::vector<trace::SiteId> &sites)
+{
+    return std::any_of(sites.begin(), sites.end(), [&](trace::SiteId site) {
+        return has_site(explanation.present, site) || !has_site(explanation.missing, site);
+    });
+}
+
+std::string scope_of(const Explanation &explanation)
+{
+    if (!explanation.decided)
+        return "";
+    if (explanation.decided->present)
+        return explanation.present_code.caller();
+    if (explanation.decided->absent)
+        return "";
+    return explanation.last.name + " < " + explanation.last.caller();
+}
+
+bool same_cause(const Finding &finding, const Explanation &explanation)
+{
+    const DecidingStores &decided = *explanation.decided;
+    if (!decided.absent && !decided.present)
+        return is_later(finding, explanation);
+    if (decided.absent && is_common(finding.absent_code, explanation.absent_code.name))
+        return true;
+    if (same_function(finding, explanation))
+        return true;
+    return decided.present && is_common(finding.present_code, explanation.present_code.name) &&
+           (decided.absent ? is_in_charge(explanation) : same_service(finding, explanation));
+}
+
+bool same_flag(const Finding &finding, const Explanation &explanation)
+{
+    const DecidingStores &decided = *explanation.decided;
+    if (!decided.absent && !decided.present)
+        return finding.decides == Decides::neither || present_is_there(finding, explanation);
+    return decided.present && is_common(finding.present_code, explanation.present_code.name) &&
+           (finding.scope == explanation.present_code.caller() ||
+            (finding.absent_code.empty() && !decided.absent));
+}
+
+bool continues(const Finding &finding, const Explanation &explanation)
+{
+    return explanation.decided->absent && has(finding.absent_code, explanation.absent_code.name) &&
+           one_is_there(explanation, finding.present_sites);
+}
+
+std::string cause_id(const oracle::Evidence &evidence, const Explanation &explanation,
+                     unsigned detail)
+{
+    const std::string_view damage = class_of(to_string(evidence.verdict));
+    const std::string words = evidence.oracle + '\n' + without_quoted(evidence.summary);
+    const auto &decided = explanation.decided;
+    Digest digest;
+    digest.add(std::string(damage));
+    // What crashes or hangs names its code itself.
+    if (damage != kDamage || !decided || (!decided->absent && !decided->present))
+        digest.add("words").add(words);
+    else if (!decided->absent)
+        digest.add("in").add(explanation.present_code.name).add(explanation.present_code.caller());
+    else if (decided->present && is_in_charge(explanation))
+        digest.add("in").add(explanation.present_code.name);
+    else
+        digest.add("absent").add(explanation.absent_code.name);
+    if (detail > 0)
+        digest.add(explanation.absent_code.name).add(explanation.present_code.name);
+    if (detail > 1)
+        digest.add(scope_of(explanation)).add(words);
+    if (detail > 2)
+        digest.add(std::to_string(detail));
+    return digest.hex().substr(0, 12);
+}
+
+} // namespace fencepost::test

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Whether two images fail for the same cause, and what that cause is called.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "replayer/test/explanation.h"
+#include "replayer/test/results.h"
+
+namespace fencepost::test {
+
+template <typename Value> bool has(const std::vector<Value> &values, const Value &value)
+{
+    return std::find(values.begin(), values.end(), value) != values.end();
+}
+
+// Verdicts that one cause can lead to: a damaged image is inconsistent, or cannot be recovered
+// from.
+std::string_view class_of(std::string_view verdict);
+
+// A store that was executed and is no longer in flight is guaranteed, and so there.
+bool one_is_there(const Explanation &explanation, const std::vector<trace::SiteId> &sites);
+
+// Of a new finding: see findings::Finding.
+std::string scope_of(const Explanation &explanation);
+
+// All three: of a finding of the same class, and an explanation that says what decides.
+
+// The same code decides, whatever the words for what it breaks.
+bool same_cause(const findings::Finding &finding, const Explanation &explanation);
+// Of the same words: the same store persists too early, though something else is lost.
+bool same_flag(const findings::Finding &finding, const Explanation &explanation);
+// It lacks what other images of the finding lack, and the store that decides by its presence is
+// there, whatever else decides.
+bool continues(const findings::Finding &finding, const Explanation &explanation);
+
+// From names of code and what is wrong. `detail`: how much more than the least it says, where that
+// is the id of another finding.
+std::string cause_id(const oracle::Evidence &evidence, const Explanation &explanation,
+                     unsigned detail);
+
+} // namespace fencepost::test

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// See minimizer.h.
+#include "replayer/test/minimizer.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "replayer/image/state_delta.h"
+#include "replayer/test/store_differences.h"
+
+namespace fencepost::test {
+
+using states::Base;
+using states::LevelPath;
+using states::Levels;
+
+namespace {
+
+std::set<std::uint64_t> changed_stores(const states::ItemTable &table, Base base,
+                                       const Levels &levels)
+{
+    std::set<std::uint64_t> seqs;
+    const LevelPath path(table, states::levels_of(table, base), levels);
+    for (const states::LevelChange &each : path.changes())
+        seqs.insert(each.seq);
+    return seqs;
+}
+
+} // namespace
+
+Minimizer::Minimizer(const run::RunFiles &run, const trace::TraceReader &reader,
+                     const trace::IncidentalFences &incidental, const WorkerPlan &plan)
+    : run_(run), points_{reader, plan.initial, incidental,
+                         [&plan](std::uint64_t seq) { return plan.judge.expectation(seq); }},
+      known_(run.results()), asker_(plan, known_), names_(reader), operations_(reader)
+{
+}
+
+std::optional<MinimalFinding> Minimizer::minimize(const findings::Finding &finding,
+                                                  const StateAsker::Limits &limits)
+{
+    if (finding.state.empty())
+        return std::nullopt;
+    MinimalFinding minimal = {.finding = finding.id, .of_state = finding.state};
+    NeededStores needed;
+    asker_.begin(finding, limits);
+    const states::CrashState state = states::parse_crash_state(finding.state);
+    image::open_point(points_.reader, points_.initial, state, points_.incidental,
+                      [&](image::OpenPoint &point) { search(point, minimal, needed); });
+    if (minimal.reproduced && minimal.complete)
+        find_earliest(finding, needed, minimal);
+    minimal.asked = asker_.asked();
+    minimal.known = asker_.known();
+    minimal.seconds = asker_.seconds();
+    minimal.interrupted = asker_.interrupted();
+    if (minimal.reproduced)
+        write(minimal);
+    return minimal;
+}
+
+void Minimizer::search(image::OpenPoint &point, MinimalFinding &minimal, NeededStores &needed)
+{
+    asker_.enter(point);
+    const states::ItemTable &table = point.items();
+    const Minimum found =
+        minimize_state(table, point.levels(), asker_.known_passes(point),
+                       [&](const Levels &levels) { return asker_.ask(point, levels); });
+    minimal.reproduced = found.reproduced;
+    minimal.complete = found.complete;
+    minimal.exact = found.holds_between;
+    if (!found.reproduced)
+        return;
+    const auto stores = [&](const Levels &failing, const Levels &other) {
+        return stores_between(point, failing, other, names_, operations_);
+    };
+    minimal.failing.state = states::id_of(point.state(found.failing));
+    minimal.persisted = stores(found.fewest, states::levels_of(table, Base::none));
+    minimal.lost = stores(found.most, states::levels_of(table, Base::all));
+    needed.persisted = changed_stores(table, Base::none, found.fewest);
+    needed.lost = changed_stores(table, Base::all, found.most);
+    minimal.failing.confirmed =
+        found.complete && asker_.confirm(point, found.failing, Said::fails_alike);
+    if (!found.passing)
+        return;
+    minimal.differ = stores(found.failing, *found.passing);
+    minimal.passing = MinimalState{states::id_of(point.state(*found.passing))};
+    minimal.passing->confirmed =
+        found.complete && asker_.confirm(point, *found.passing, Said::passes);
+}
+
+void Minimizer::find_earliest(const findings::Finding &finding, const NeededStores &needed,
+                              MinimalFinding &minimal)
+{
+    // One that is known costs nothing.
+    states::CrashState earliest = states::parse_crash_state(minimal.failing.state);
+    if (const std::string id = known_.earliest_state(finding.id); !id.empty()) {
+        states::CrashState known = states::parse_crash_state(id);
+        if (known.seq < earliest.seq)
+            earliest = std::move(known);
+    }
+    if (auto found = find_earliest_failure(points_, earliest, needed, asker_))
+        earliest = std::move(*found);
+    minimal.earliest = {states::id_of(earliest), earliest.seq, operations_.at(earliest.seq)};
+}
+
+void Minimizer::write(const MinimalFinding &minimal) const
+{
+    CHECK(run::is_finding_id(minimal.finding), "a finding's id names a folder");
+    const Folder folder = run_.folder().made_below("findings").made_below(minimal.finding);
+    folder.remove("minimal.json"); // it vouches for the deltas
+    const auto write_delta = [&](const char *name, const std::string &state) {
+        const std::vector<std::byte> delta = image::encode_delta(image::delta_of(
+            points_.reader, points_.initial, states::parse_crash_state(state), points_.incidental));
+        folder.write(name, {reinterpret_cast<const char *>(delta.data()), delta.size()});
+    };
+    write_delta("fail.delta", minimal.failing.state);
+    if (minimal.passing)
+        write_delta("pass.delta", minimal.passing->state);
+    else
+        folder.remove("pass.delta");
+    folder.write("minimal.json", json_document(to_json(minimal, points_.initial.regions())));
+}
+
+} // namespace fencepost::test

@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`fencepost show` and `fencepost report` on a run made without a guest: every format, hostile texts, mistakes."""
+import html.parser
+import json
+import os
+import pathlib
+import re
+import resource
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree
+
+import findings_schema
+import made_run
+import sarif_parts
+
+MAKE_TRACE = os.path.abspath(sys.argv.pop(2))
+PROGRAM = os.path.abspath(sys.argv.pop(1))
+FINDING = "0123456789ab"
+
+
+class Tags(html.parser.HTMLParser):
+    """Elements of a page that could load or run something, and whether all are closed."""
+
+    VOID = {"meta", "br", "input", "link", "img"}
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.scripts, self.wrong = [], 0, []
+
+    def handle_starttag(self, tag, attributes):
+        names = dict(attributes)
+        self.scripts += tag == "script"
+        if tag in ("img", "iframe", "link", "object", "embed") or any(name.startswith("on") or name == "src" for name in names):
+            self.wrong.append((tag, attributes))
+        if names.get("href", "#").startswith("#") is False:
+            self.wrong.append((tag, attributes))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.wrong.append(("end", tag))
+
+
+class Report(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.home = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.home.cleanup)
+        cls.made = made_run.make_small_run(PROGRAM, MAKE_TRACE, pathlib.Path(cls.home.name) / "made")
+
+    def setUp(self):
+        self.place = pathlib.Path(tempfile.mkdtemp(dir=self.home.name))
+        self.run_folder = self.place / "run"
+        shutil.copytree(self.made, self.run_folder)
+
+    def fencepost(self, *words, status=0, **more):
+        result = subprocess.run([PROGRAM, "-q", *map(str, words)], capture_output=True, text=True, timeout=120, check=False, **more)
+        self.assertEqual(result.returncode, status, f"{words}: {result.stderr}")
+        if status:
+            self.assertLessEqual(len(result.stderr.strip().splitlines()), 1, result.stderr)
+        return result
+
+    def rendered(self, form, *more, status=0):
+        return self.fencepost("report", self.run_folder, "--format", form, *more, status=status).stdout
+
+    # ---- show
+
+    def test_show_lists_what_was_found(self):
+        said = self.fencepost("show", self.run_folder).stdout
+        self.assertIn(f"  {FINDING} bug inconsistent: ", said)
+        self.assertIn("tested     3 images of 5 states: 1 inconsistent, 2 pass", said)
+        self.assertNotIn("\x1b", said)
+        document = json.loads(self.fencepost("--json", "show", self.run_folder).stdout)
+        self.assertEqual(document["findings"][0]["id"], FINDING)
+        self.assertEqual(findings_schema.mistakes("finding", document["findings"][0]), [])
+
+    def test_show_tells_everything_about_a_finding(self):
+        said = self.fencepost("show", self.run_folder, FINDING).stdout
+        for line in ("decides      append+0x1:12", "power fails  before event ", "The store that is lost: event ",
+                     "The store that persists: event ", "==== power fails; ", "0000000000000000 -> 0200000000000000",
+                     "flushed, no fence: lost  <- decides", "flushed, no fence: persisted  <- decides", "    called by main",
+                     "  | line two </pre><b>", f"Next         fencepost reproduce {self.run_folder} {FINDING}"):
+            self.assertIn(line.replace("append+0x1:12", "append"), said)
+        order = [said.index(text) for text in ("decides", "Oracle mount", "Timeline", "power fails;", "The store that is lost", "Next")]
+        self.assertEqual(order, sorted(order))
+        self.assertEqual(self.fencepost("show", self.run_folder, FINDING[:3]).stdout, said)
+
+    def test_show_of_a_rules_finding(self):
+        document = json.loads(self.fencepost("--json", "show", self.run_folder).stdout)
+        for finding in document["findings"]:
+            if finding["kind"] == "rule":
+                self.assertIn(finding["title"], self.fencepost("show", self.run_folder, finding["id"]).stdout)
+
+    def test_an_unknown_finding_names_the_nearest(self):
+        self.assertIn(f"there is no finding 0123456789aa; the nearest is {FINDING}",
+                      self.fencepost("show", self.run_folder, "0123456789aa", status=2).stderr)
+        self.fencepost("show", self.place / "none", FINDING, status=2)
+
+    def test_show_works_beside_a_test_that_writes(self):
+        writer = sqlite3.connect(self.run_folder / "results.db", isolation_level=None)
+        writer.execute("BEGIN IMMEDIATE")
+        writer.execute("DELETE FROM finding")
+        self.assertIn(FINDING, self.fencepost("show", self.run_folder).stdout)
+        writer.execute("ROLLBACK")
+
+    def test_a_run_without_results(self):
+        (self.run_folder / "results.db").unlink()
+        self.assertIn("no crash state was tested yet", self.fencepost("show", self.run_folder).stdout)
+        self.assertIn("No crash state was tested", self.rendered("html", "-o", "-"))
+
+    def test_results_of_another_recording_or_version(self):
+        database = sqlite3.connect(self.run_folder / "results.db")
+        database.execute("UPDATE about SET value = 'other' WHERE name = 'trace'")
+        database.commit()
+        self.assertIn("is about another recording", self.fencepost("show", self.run_folder, status=2).stderr)
+        database.execute("PRAGMA user_version = 1")
+        database.close()
+        self.assertIn("not hold results of this version", self.fencepost("report", self.run_folder, status=3).stderr)
+
+    def test_a_state_that_lies_costs_the_timeline_only(self):
+        database = sqlite3.connect(self.run_folder / "results.db")
+        database.execute("UPDATE finding SET state = 'ffffffff-aea-3-n'")
+        database.commit()
+        self.assertIn("No timeline: ", self.fencepost("show", self.run_folder, FINDING).stdout)
+        self.assertIn("No timeline: ", self.rendered("html", "-o", "-"))
+
+    def test_a_minimized_finding(self):
+        folder = self.run_folder / "findings" / FINDING
+        folder.mkdir(parents=True)
+        (folder / "console.log").write_text("EXT4-fs: \x1b[31mbad </pre>\n")
+        document = json.loads(self.fencepost("--json", "show", self.run_folder, FINDING).stdout)
+        minimal = {"sentence": "fails exactly when the flag persisted", "of_state": document["state"], "fail": {"state": "x-1"},
+                   "pass": None, "earliest": {"state": "x-2", "seq": 4, "operation": ""}}
+        (folder / "minimal.json").write_text(json.dumps(minimal))
+        said = self.fencepost("show", self.run_folder, FINDING).stdout
+        self.assertIn("Minimized\n  fails exactly when the flag persisted\n  fails:    x-1\n  earliest: x-2\n", said)
+        page = self.rendered("html", "-o", "-")
+        self.assertIn("fails exactly when the flag persisted", page)
+        self.assertIn("EXT4-fs: \\x1b[31mbad &lt;/pre&gt;", page)
+        # Of a state that showed the finding before, or not ours at all.
+        for text in (json.dumps({**minimal, "of_state": "other"}), "[1, 2", "[]"):
+            (folder / "minimal.json").write_text(text)
+            self.assertNotIn("Minimized", self.fencepost("show", self.run_folder, FINDING).stdout)
+
+    # ---- report
+
+    def test_the_page_is_whole_and_safe(self):
+        self.fencepost("report", self.run_folder)
+        page = (self.run_folder / "report.html").read_text()
+        tags = Tags()
+        tags.feed(page)
+        self.assertEqual((tags.wrong, tags.open, tags.scripts), ([], [], 3))
+        self.assertIn("&lt;/script&gt;&lt;img src=x", page)
+        [nonce] = re.findall(r"script-src 'nonce-([0-9a-f]+)'", page)
+        self.assertEqual(re.findall(r'<script(?! type="(?:application/json|text/plain)")[^>]*>', page), [f'<script nonce="{nonce}">'])
+        self.assertNotIn("<img", page)
+        self.assertNotIn("http", page.replace("http-equiv", "").replace("http://www.w3.org/2000/svg", ""))
+        data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)[1])
+        self.assertEqual(len(data["epochs"]), 4)
+        self.assertEqual([(each[8], each[9]) for each in data["epochs"][:3]], [(2, 0), (1, 1), (2, 0)])
+        for line in re.search(r'id="pictures">(.*?)</script>', page, re.DOTALL)[1].split("\n"):
+            self.assertIn("v", json.loads(line))
+
+    def test_the_same_data_is_beside_it(self):
+        self.fencepost("report", self.run_folder)
+        document = json.loads((self.run_folder / "report.json").read_text())
+        self.assertEqual(document, json.loads(self.rendered("json")))
+        [crash] = [each for each in document["findings"] if each["kind"] == "crash_state"]
+        self.assertEqual(crash["timeline"]["persisted_stores"], 1)
+        fates = [row["fate"] for row in crash["timeline"]["rows"] if row.get("role")]
+        self.assertEqual(fates, ["lost", "persisted"])
+        self.assertEqual([each["tested"] for each in document["coverage"]["epochs"][:3]], [2, 1, 2])
+        self.assertEqual(document["test"]["baseline"]["objections"][0]["summary"], "it is chatty")
+        self.assertEqual(document["operations"][0]["text"], f"write 1 {made_run.quoted(made_run.HOSTILE)}")
+
+    def test_nothing_found_is_told_with_what_was_not_covered(self):
+        database = sqlite3.connect(self.run_folder / "results.db")
+        database.executescript("DELETE FROM finding; DELETE FROM evidence; UPDATE image SET verdict = 'pass', finding = NULL")
+        database.close()
+        page = self.rendered("html", "-o", "-")
+        self.assertIn("nothing found", page)
+        self.assertIn("Nothing was found by the rules that ran", page)
+        self.assertIn("legal states were tested", page)
+        self.assertIn("### fencepost: nothing found", self.rendered("markdown"))
+
+    def test_junit(self):
+        root = xml.etree.ElementTree.fromstring(self.rendered("junit", "--fail-on", "bug", status=1))
+        self.assertEqual((root.tag, root.get("failures")), ("testsuites", "1"))
+        suites = {suite.get("name"): suite for suite in root}
+        [failure] = suites["oracle mount"].iter("failure")
+        self.assertIn(made_run.HOSTILE, failure.get("message"))
+        self.assertIn("power fails", failure.text)
+        for suite in root:
+            self.assertEqual(int(suite.get("tests")), len(suite.findall("testcase")))
+        self.assertIn("rule missing-flush", suites)
+        root = xml.etree.ElementTree.fromstring(self.rendered("junit"))
+        self.assertEqual(root.get("failures"), "0")
+
+    def test_markdown_is_text(self):
+        said = self.rendered("markdown")
+        self.assertIn("### fencepost: 1 bug", said)
+        self.assertNotIn("<img", said)
+        self.assertIn("| bug | the flag is set &lt;/script&gt;", said)
+        self.assertTrue(said.isprintable() or all(each.isprintable() or each == "\n" for each in said))
+
+    def test_sarif(self):
+        document = json.loads(self.rendered("sarif"))
+        self.assertEqual(sarif_parts.mistakes(document), [])
+        [run] = document["runs"]
+        [crash] = [each for each in run["results"] if each["ruleId"] == "inconsistent"]
+        self.assertEqual(run["tool"]["driver"]["rules"][crash["ruleIndex"]]["id"], "inconsistent")
+        self.assertEqual(crash["partialFingerprints"]["fencepost/v1"], FINDING)
+        broken = json.loads(json.dumps(document))
+        del broken["runs"][0]["results"][0]["message"]
+        self.assertNotEqual(sarif_parts.mistakes(broken), [])
+
+    def test_fail_on_and_baseline(self):
+        self.rendered("json", "--fail-on", "none")
+        self.rendered("json", "--fail-on", "bug", status=1)
+        self.fencepost("report", self.run_folder, "--fail-on", "sometimes", status=2)
+        known = self.place / "known.json"
+        known.write_text(json.dumps({"format": "fencepost baseline 1", "findings": [{"id": FINDING}]}))
+        document = json.loads(self.rendered("json", "--fail-on", "bug", "--baseline", known))
+        self.assertTrue(document["findings"][0]["known"])
+
+    def test_output_files(self):
+        target = self.place / "page.html"
+        self.fencepost("report", self.run_folder, "-o", target)
+        self.assertIn("is there already; --force replaces it", self.fencepost("report", self.run_folder, "-o", target, status=2).stderr)
+        self.fencepost("report", self.run_folder, "-o", target, "--force")
+        link = self.place / "link"
+        link.symlink_to(target)
+        self.fencepost("report", self.run_folder, "-o", link, "--force", status=2)
+        self.fencepost("report", self.run_folder, "--format", "pdf", status=2)
+        # Ours, whatever is there; a link is replaced, not followed.
+        target.write_text("mine")
+        (self.run_folder / "report.html").symlink_to(target)
+        self.fencepost("report", self.run_folder)
+        self.assertEqual(target.read_text(), "mine")
+        self.assertFalse((self.run_folder / "report.html").is_symlink())
+
+    def test_a_full_disk_leaves_the_old_report(self):
+        self.fencepost("report", self.run_folder)
+        before = {name: (self.run_folder / name).read_bytes() for name in ("report.html", "report.json")}
+
+        def no_room():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+        self.fencepost("report", self.run_folder, status=4, preexec_fn=no_room)
+        self.assertEqual({name: (self.run_folder / name).read_bytes() for name in before}, before)
+        self.assertEqual(sorted(os.listdir(self.run_folder)), ["report.html", "report.json", "results.db", "trace.db"])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
