@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A page in headless Chromium, asked through DevTools on a pair of pipes: nothing listens anywhere."""
 import base64
+import contextlib
+import ctypes
 import json
 import os
 import select
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
 
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-         "--disable-component-update", "--disable-sync", "--remote-debugging-pipe"]
+         "--disable-component-update", "--disable-sync", "--disable-breakpad", "--disable-crash-reporter", "--remote-debugging-pipe"]
 PATIENCE = 120  # seconds
+PR_SET_CHILD_SUBREAPER = 36
 
 
 def program():
@@ -26,6 +30,8 @@ class Page:
         self.complaints, self.requests, self.events, self.number, self.rest = [], [], [], 0, b""
 
     def __enter__(self):
+        # Orphans of the browser become our children, so that their end can be waited for.
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         self.profile = tempfile.TemporaryDirectory()
         to_read, self.to = os.pipe()
         self.come, from_write = os.pipe()
@@ -39,7 +45,7 @@ class Page:
             os.close(write)
 
         self.process = subprocess.Popen([program(), *FLAGS, f"--user-data-dir={self.profile.name}", "about:blank"], close_fds=False,
-                                        preexec_fn=wire, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                        preexec_fn=wire, start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                         stderr=subprocess.DEVNULL)
         os.close(to_read)
         os.close(from_write)
@@ -62,6 +68,12 @@ class Page:
     def __exit__(self, *_):
         self.process.terminate()
         self.process.wait(PATIENCE)
+        # Its helpers may still write to the profile.
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
+            while True:
+                os.waitpid(-self.process.pid, 0)
         os.close(self.to)
         os.close(self.come)
         self.profile.cleanup()
