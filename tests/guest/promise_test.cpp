@@ -42,11 +42,16 @@ protected:
         const CommandResult checked = run_command(command);
         return checked.end.code == 0 ? "" : checked.output + checked.errors;
     }
+    // Of a finding, or of what it was also seen as.
     bool has_title(const std::string &part) const
     {
-        for (const json &finding : test_.at("findings"))
-            if (finding.at("title").get<std::string>().find(part) != std::string::npos)
-                return true;
+        for (const json &finding : test_.at("findings")) {
+            json seen = finding.at("also");
+            seen.push_back(finding);
+            for (const json &each : seen)
+                if (each.at("title").get<std::string>().find(part) != std::string::npos)
+                    return true;
+        }
         return false;
     }
 
