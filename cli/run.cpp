@@ -25,6 +25,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr std::size_t kMostRuleBugs = 10; // shown at the end of a run
+
 struct RunOptions {
     RecordArguments record = {};
     TestArguments test = {};
@@ -67,13 +69,19 @@ std::vector<findings::Finding> without_parts(const std::vector<findings::Finding
 void print_rule_bugs(const std::vector<findings::Finding> &by_rules_only,
                      const run::RunFiles &files)
 {
-    const auto bugs = std::count_if(
-        by_rules_only.begin(), by_rules_only.end(), [](const findings::Finding &finding) {
-            return finding.severity == findings::Severity::bug && !finding.known;
-        });
-    if (bugs != 0)
-        fmt::print("rules      {} bug{} besides these findings (fencepost analyze {})\n", bugs,
-                   bugs == 1 ? "" : "s", files.directory.string());
+    std::size_t bugs = 0;
+    for (const findings::Finding &finding : by_rules_only) {
+        if (finding.severity != findings::Severity::bug || finding.known)
+            continue;
+        if (++bugs == 1)
+            fmt::print("rules      bugs that no crash state has shown:\n");
+        if (bugs <= kMostRuleBugs)
+            for (const std::string &line : report::text_lines(finding))
+                fmt::print("{}\n", terminal_text(line));
+    }
+    if (bugs > kMostRuleBugs)
+        fmt::print("  and {} more: fencepost analyze {}\n", bugs - kMostRuleBugs,
+                   files.directory.string());
 }
 
 void run(Context &context, const RunOptions &options)
