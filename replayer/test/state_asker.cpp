@@ -26,10 +26,17 @@ StateAsker::StateAsker(const WorkerPlan &plan, KnownVerdicts &known)
 void StateAsker::begin(const findings::Finding &finding, const Limits &limits)
 {
     finding_ = finding.id;
-    failure_ = {};
-    failure_.oracle = finding.oracle;
-    failure_.verdict = oracle::verdict_named(finding.verdict);
-    failure_.summary = finding.summary;
+    failures_.clear();
+    const auto add = [&](const std::string &verdict, const std::string &oracle,
+                         const std::string &summary) {
+        oracle::Evidence &failure = failures_.emplace_back();
+        failure.oracle = oracle;
+        failure.verdict = oracle::verdict_named(verdict);
+        failure.summary = summary;
+    };
+    add(finding.verdict, finding.oracle, finding.summary);
+    for (const findings::Symptom &also : finding.also)
+        add(also.verdict, also.oracle, also.summary);
     limits_ = limits;
     asked_.clear();
     from_results_ = 0;
@@ -68,12 +75,18 @@ Assignment StateAsker::assignment(OpenPoint &point, const Levels &levels) const
     return made;
 }
 
+bool StateAsker::is_alike(const oracle::Evidence &evidence) const
+{
+    return std::any_of(failures_.begin(), failures_.end(), [&](const oracle::Evidence &failure) {
+        return same_failure(evidence, failure);
+    });
+}
+
 Said StateAsker::said_of(const oracle::Judgement &judgement) const
 {
     if (judgement.verdict == Verdict::pass)
         return Said::passes;
-    return oracle::is_failure(judgement.verdict) &&
-                   same_failure(deciding_evidence(judgement), failure_)
+    return oracle::is_failure(judgement.verdict) && is_alike(deciding_evidence(judgement))
                ? Said::fails_alike
                : Said::other;
 }
@@ -86,8 +99,7 @@ std::optional<Said> StateAsker::known_answer(OpenPoint &point, const Levels &lev
     ++from_results_;
     if (known->verdict == Verdict::pass)
         return Said::passes;
-    return known->finding == finding_ ||
-                   (known->evidence && same_failure(*known->evidence, failure_))
+    return known->finding == finding_ || (known->evidence && is_alike(*known->evidence))
                ? Said::fails_alike
                : Said::other;
 }

@@ -54,6 +54,7 @@ public:
 
 private:
     Assignment assignment(image::OpenPoint &point, const states::Levels &levels) const;
+    bool is_alike(const oracle::Evidence &evidence) const;
     Said said_of(const oracle::Judgement &judgement) const;
     std::optional<Said> known_answer(image::OpenPoint &point, const states::Levels &levels);
     bool may_ask() const;
@@ -65,7 +66,7 @@ private:
     std::vector<std::uint64_t> changed_;           // lines in which that differs from the initial
     Worker worker_;
     std::string finding_;
-    oracle::Evidence failure_ = {};
+    std::vector<oracle::Evidence> failures_ = {}; // all that the finding is seen as
     Limits limits_;
     std::vector<AskedState> asked_;
     std::uint64_t from_results_ = 0;
