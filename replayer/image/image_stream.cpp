@@ -27,6 +27,22 @@ ImageStream::ImageStream(StateImages &images)
     images_.images().guaranteed().log_changes();
 }
 
+ImageStream::ImageStream(StateImages &images, End behind)
+    : images_(images), last_(std::move(behind.last)), pending_(std::move(behind.lines))
+{
+    images_.images().guaranteed().log_changes();
+}
+
+ImageStream::End ImageStream::end()
+{
+    End end = {.last = last_, .lines = pending_};
+    images_.images().guaranteed().for_each_written(
+        [&](std::uint64_t line) { end.lines.push_back(line); });
+    std::sort(end.lines.begin(), end.lines.end());
+    end.lines.erase(std::unique(end.lines.begin(), end.lines.end()), end.lines.end());
+    return end;
+}
+
 void ImageStream::gather_changes()
 {
     skipped_ = 0;

@@ -33,8 +33,18 @@ struct CrashImage {
 // Goes along with a walk. An image costs the lines in which it can differ from the one before.
 class ImageStream {
 public:
+    // Where a stream ended, for another walk over the same trace that goes on with it.
+    struct End {
+        std::shared_ptr<const ImageStep> last;
+        std::vector<std::uint64_t> lines; // that may be other than in the initial image
+    };
+
     // `images`: of the same walk, and asked by nobody else for changes.
     explicit ImageStream(StateImages &images);
+    // Its images come behind those of another stream, whose holders hold them too.
+    ImageStream(StateImages &images, End behind);
+
+    End end();
 
     // `identity`: of the state's image.
     CrashImage take(const states::StateView &state, const Hash128 &identity);

@@ -46,7 +46,8 @@ std::vector<LineContent> ReadyImage::difference_from_initial()
 }
 
 ImageWalk::ImageWalk(const trace::TraceReader &reader, const InitialImage &initial,
-                     states::WalkOptions options, Wanted wanted)
+                     states::WalkOptions options, Wanted wanted,
+                     std::optional<ImageStream::End> behind)
     : walk_(reader, options), images_(initial), labels_(wanted.labels)
 {
     if (wanted.labels && options.fences == model::FenceRule::explicit_only)
@@ -54,7 +55,9 @@ ImageWalk::ImageWalk(const trace::TraceReader &reader, const InitialImage &initi
             options.model,
             [this](std::uint64_t line) { return images_.images().guaranteed().line(line); },
             options.promise);
-    if (wanted.images)
+    if (behind)
+        stream_.emplace(images_, std::move(*behind));
+    else if (wanted.images)
         stream_.emplace(images_);
 }
 

@@ -67,8 +67,10 @@ public:
         bool images = false;
     };
 
+    // `behind`: an earlier walk's end(), if images are wanted and its holders hold these too.
     ImageWalk(const trace::TraceReader &reader, const InitialImage &initial,
-              states::WalkOptions options, Wanted wanted);
+              states::WalkOptions options, Wanted wanted,
+              std::optional<ImageStream::End> behind = {});
 
     states::WalkReport run(ImageListener &listener);
     // Goes to the state's crash point and offers that one state.
@@ -79,6 +81,7 @@ public:
     std::shared_ptr<const ImageStep> first_step() const { return stream_->first(); }
     // Whoever wants that has it.
     void forget_first_step() { stream_->forget_first(); }
+    ImageStream::End end() { return stream_->end(); }
 
 private:
     friend class ReadyImage;

@@ -33,7 +33,7 @@ public:
     void event(std::uint64_t seq, const Event &event, std::span<const std::byte>,
                const model::InFlight &in_flight) override
     {
-        failure_points_.see(event, true);
+        failure_points_.see(event, true, true);
         if (pending_ || (!started_ && !in_flight.settled().empty())) {
             finish_picture(event, in_flight);
             counts_ = {};

@@ -117,6 +117,16 @@ const agent::JobStep &workload_of(const Inputs &inputs)
     return inputs.workload.steps[inputs.workload_step];
 }
 
+std::vector<std::string> own_programs(const Inputs &inputs)
+{
+    std::vector<std::string> paths;
+    for (const agent::JobFile &file : inputs.workload.files)
+        paths.push_back(file.path);
+    if (const auto &argv = workload_of(inputs).command.argv; !argv.empty())
+        paths.push_back(argv.front());
+    return paths;
+}
+
 void save_inputs(const RunFiles &files, const Inputs &inputs)
 {
     const json document = {

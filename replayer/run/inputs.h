@@ -46,6 +46,10 @@ std::optional<Mount> mount_of(const agent::Job &job, std::span<const guest::PmCo
 // The step that is the workload itself. A trace error if the job has no such step.
 const agent::JobStep &workload_of(const Inputs &inputs);
 
+// The user's own programs and libraries: what the spec brings into the guest or runs there, by path
+// in the guest.
+std::vector<std::string> own_programs(const Inputs &inputs);
+
 // Before the recording, so that one that is killed can be looked into.
 void save_inputs(const RunFiles &files, const Inputs &inputs);
 // A trace error if they are missing or damaged.

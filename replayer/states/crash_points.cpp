@@ -38,22 +38,24 @@ bool ends_operation(const Event &event)
 std::optional<CrashPoint> CrashPoints::before(std::uint64_t seq, const Event &event)
 {
     const bool inside = window_.contains(seq, epoch_);
+    const bool turn = in_turn(seq);
+    past_turn_ = turn_ && (turn_->empty() || seq >= turn_->back().last_seq);
     CrashPoint point = {.seq = seq, .epoch = epoch_, .since = since_};
     point.boundary = model_.raises_guarantee(event);
     point.promise = model_.in_flight().piece_count() != 0 && changes_promise(seq, event, promise_);
-    point.failure_point = wanted_.failure_points && failure_points_.see(event, inside);
+    point.failure_point = wanted_.failure_points && failure_points_.see(event, inside, turn);
     point.returned = returned_;
     returned_ = wanted_.returns && ends_operation(event);
     epoch_ += point.boundary;
     since_ = point.boundary ? seq : since_;
-    if (!inside || !(point.has_states() || point.failure_point || point.returned))
+    if (!inside || !turn || !(point.has_states() || point.failure_point || point.returned))
         return std::nullopt;
     return point;
 }
 
 std::optional<CrashPoint> CrashPoints::at_end(std::uint64_t seq) const
 {
-    if (!window_.contains(seq, epoch_))
+    if (!window_.contains(seq, epoch_) || !in_turn(seq))
         return std::nullopt;
     return CrashPoint{
         .seq = seq, .epoch = epoch_, .since = since_, .boundary = true, .returned = returned_};

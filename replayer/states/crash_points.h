@@ -46,10 +46,11 @@ public:
     };
 
     // `model` is borrowed, and is one event behind.
-    CrashPoints(const model::PersistenceModel &model, const Window &window, PromiseAt promise,
-                Wanted wanted)
-        : model_(model), window_(window), promise_(std::move(promise)), wanted_(wanted),
-          failure_points_(model.fence_rule())
+    // `turn`: those outside of it come in another walk; nothing: all at once.
+    CrashPoints(const model::PersistenceModel &model, const Window &window,
+                std::optional<std::vector<Span>> turn, PromiseAt promise, Wanted wanted)
+        : model_(model), window_(window), turn_(std::move(turn)), promise_(std::move(promise)),
+          wanted_(wanted), failure_points_(model.fence_rule())
     {
     }
 
@@ -58,20 +59,24 @@ public:
     // After all events.
     std::optional<CrashPoint> at_end(std::uint64_t seq) const;
     // No crash point can follow.
-    bool past_window() const { return epoch_ > window_.last_epoch; }
+    bool past_last() const { return epoch_ > window_.last_epoch || past_turn_; }
 
     std::uint64_t epoch() const { return epoch_; }
     std::size_t failure_points() const { return failure_points_.count(); }
 
 private:
+    bool in_turn(std::uint64_t seq) const { return !turn_ || contains(*turn_, seq); }
+
     const model::PersistenceModel &model_;
     const Window window_;
+    const std::optional<std::vector<Span>> turn_;
     const PromiseAt promise_;
     const Wanted wanted_;
     FailurePoints failure_points_;
     std::uint64_t epoch_ = 0;
     std::uint64_t since_ = 0;
     bool returned_ = false;
+    bool past_turn_ = false;
 };
 
 } // namespace fencepost::states

@@ -18,8 +18,8 @@ public:
     explicit FailurePoints(model::FenceRule rule) : rule_(rule) {}
 
     // Before each event; true when it is a failure point. One that is not `inside` the window is
-    // none, and does not keep the next one on its path from being one.
-    bool see(const trace::Event &event, bool inside)
+    // none, and does not keep the next one on its path from being one. One of another `turn` does.
+    bool see(const trace::Event &event, bool inside, bool turn)
     {
         if (event.is_store()) [[likely]] {
             stored_ = true;
@@ -31,14 +31,18 @@ public:
         if (!persists || !stored_)
             return false;
         stored_ = false;
-        return inside && seen_.insert(std::uint64_t{event.site} << 32 | event.stack).second;
+        if (!inside || !seen_.insert(std::uint64_t{event.site} << 32 | event.stack).second)
+            return false;
+        count_ += turn;
+        return turn;
     }
 
-    std::size_t count() const { return seen_.size(); }
+    std::size_t count() const { return count_; } // in this turn
 
 private:
     model::FenceRule rule_;
     bool stored_ = false;
+    std::size_t count_ = 0;
     std::unordered_set<std::uint64_t> seen_;
 };
 

@@ -55,6 +55,9 @@ struct WalkOptions {
     std::vector<Strategy> strategies = {};
     std::uint64_t seed = 1;
     Window window = {};
+    // Of the crash points in the window those that this walk is about (crash_turns.h); nothing:
+    // all.
+    std::optional<std::vector<Span>> turn = {};
     Grouping grouping = Grouping::automatic;
     Tearing tearing = Tearing::all;
     // Fences of these functions count as little as locked instructions do.
@@ -79,6 +82,9 @@ struct WalkReport {
     std::uint64_t runs = 0;
     std::uint64_t lines_in_runs = 0;
     bool stopped = false; // by the listener
+
+    // Of another walk over the same trace, in another turn.
+    void add(const WalkReport &turn);
 };
 
 // Refuses a trace that is not complete or does not hold what a recording guarantees: Error(trace).
@@ -87,6 +93,10 @@ public:
     StateWalk(const trace::TraceReader &reader, WalkOptions options);
 
     WalkReport run(StateListener &listener);
+    // Instead: the crash points alone, and the events between them.
+    void for_each_crash_point(
+        const std::function<void(const CrashPoint &)> &at_point,
+        const std::function<void(std::uint64_t seq, const trace::Event &)> &at_event);
     // So far.
     const WalkReport &report() const { return report_; }
     // Goes to the state's crash point and offers that one state.
@@ -100,6 +110,7 @@ public:
     void check_id(const CrashState &id) const;
 
 private:
+    template <typename AtPoint, typename AtEvent> void walk(AtPoint &&at_point, AtEvent &&at_event);
     void step(std::uint64_t seq, const trace::Event &event, std::span<const std::byte> wide_values,
               StateListener &listener);
     bool visit(const CrashPoint &point, StateListener &listener);

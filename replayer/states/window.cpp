@@ -106,7 +106,7 @@ Window between_markers(const trace::TraceReader &reader, MarkerKind first, Marke
 
 } // namespace
 
-bool Window::in_a_span(std::uint64_t seq) const
+bool contains(const std::vector<Span> &spans, std::uint64_t seq)
 {
     const auto behind =
         std::upper_bound(spans.begin(), spans.end(), seq,

@@ -10,26 +10,28 @@
 
 namespace fencepost::states {
 
+// From one event to another, both included.
+struct Span {
+    std::uint64_t first_seq = 0;
+    std::uint64_t last_seq = 0;
+};
+
+// In order, apart from each other.
+bool contains(const std::vector<Span> &spans, std::uint64_t seq);
+
 // Crash points outside are left out; what was in flight before still counts.
 struct Window {
     std::uint64_t first_seq = 0;
     std::uint64_t last_seq = UINT64_MAX; // a crash point itself, so that no state before it is lost
     std::uint64_t first_epoch = 0;
     std::uint64_t last_epoch = UINT64_MAX;
-    struct Span {
-        std::uint64_t first_seq = 0;
-        std::uint64_t last_seq = 0;
-    };
-    std::vector<Span> spans = {}; // in order, apart from each other; none: all in between
+    std::vector<Span> spans = {}; // none: all in between
 
     bool contains(std::uint64_t seq, std::uint64_t epoch) const
     {
         return seq >= first_seq && seq <= last_seq && epoch >= first_epoch && epoch <= last_epoch &&
-               (spans.empty() || in_a_span(seq));
+               (spans.empty() || states::contains(spans, seq));
     }
-
-private:
-    bool in_a_span(std::uint64_t seq) const;
 };
 
 // `seq:100-200`, `epoch:3-7`, `op:5` or `op:5-9` (operations by their number, until just after the

@@ -78,6 +78,7 @@ TestReport test_recorded(const run::RunFiles &files, const std::filesystem::path
     options.walk =
         states::in_trace(request.walk, reader, request.window,
                          request.incidental.empty() ? inputs.test.incidental : request.incidental);
+    options.own_modules = run::own_programs(inputs);
     options.jobs =
         request.jobs != 0 ? request.jobs : std::max(1u, std::thread::hardware_concurrency());
     options.limit = request.limit;

@@ -23,6 +23,7 @@ namespace fencepost::test {
 
 struct TestOptions {
     states::WalkOptions walk;
+    std::vector<std::string> own_modules = {}; // whose crash points come first, see crash_turns.h
     unsigned jobs = 1;
     std::uint64_t limit = UINT64_MAX; // images
     std::optional<std::chrono::seconds> duration = {};

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "replayer/states/crash_turns.h"
 
 namespace fencepost::test {
 
@@ -18,6 +19,7 @@ constexpr double kSecondsPerCommit = 1;
 constexpr std::chrono::milliseconds kWaitStep(100);
 // States without work for a guest go by fast; the clock is looked at now and then.
 constexpr std::uint64_t kKnownPerLook = 256;
+constexpr image::ImageWalk::Wanted kWanted = {.labels = true, .images = true};
 // Failures keep their images until they are part of a finding.
 constexpr std::size_t kMostOpenFailures = 256;
 
@@ -31,19 +33,48 @@ Deadline deadline_of(const TestOptions &options)
 TestWalk::TestWalk(const run::RunFiles &run, const trace::TraceReader &reader,
                    const WorkerPlan &plan, const TestOptions &options, Results &results,
                    const std::function<void(const TestProgress &)> &progress)
-    : reader_(reader), options_(options), results_(results), progress_(progress),
-      judge_(plan.judge), deadline_(deadline_of(options)),
-      walk_(reader, plan.initial, options.walk, {.labels = true, .images = true}),
-      pool_(plan, options.jobs, walk_.first_step()),
+    : reader_(reader), initial_(plan.initial), options_(options), results_(results),
+      progress_(progress), judge_(plan.judge), deadline_(deadline_of(options)),
+      turns_(states::crash_turns(reader, options.walk, options.own_modules)),
+      walk_(std::in_place, reader, plan.initial, options_of_turn(), kWanted),
+      pool_(plan, options.jobs, walk_->first_step()),
       triage_({run, reader, options.walk.incidental, results}, pool_, *plan.hangs, deadline_)
 {
-    walk_.forget_first_step();
+    walk_->forget_first_step();
 }
 
 void TestWalk::run()
 {
-    report_.walk = walk_.run(*this);
+    while (!walk_->run(*this).stopped && next_turn()) {
+    }
+    report_.walk = walk_report();
     finish();
+}
+
+states::WalkOptions TestWalk::options_of_turn() const
+{
+    states::WalkOptions walk = options_.walk;
+    if (!turns_.empty())
+        walk.turn = turns_[turn_];
+    return walk;
+}
+
+bool TestWalk::next_turn()
+{
+    if (turn_ + 1 >= turns_.size())
+        return false;
+    ++turn_;
+    earlier_turns_.add(walk_->report());
+    image::ImageStream::End end = walk_->end(); // workers hold what it was about
+    walk_.emplace(reader_, initial_, options_of_turn(), kWanted, std::move(end));
+    return true;
+}
+
+states::WalkReport TestWalk::walk_report() const
+{
+    states::WalkReport report = earlier_turns_;
+    report.add(walk_->report());
+    return report;
 }
 
 bool TestWalk::wants_confirmation(const image::Hash128 &identity) const

@@ -29,7 +29,7 @@ public:
     void stop();
 
     TestReport &report() { return report_; }
-    const states::WalkReport &walk_report() const { return walk_.report(); }
+    states::WalkReport walk_report() const;
 
 private:
     // What is kept of a state until its image has a verdict.
@@ -39,6 +39,8 @@ private:
         trace::EventRef last_store; // before the power failure
     };
 
+    states::WalkOptions options_of_turn() const;
+    bool next_turn();
     bool image(image::ReadyImage &image) override;
     void submit(image::ReadyImage &image, std::uint64_t number, std::string id, bool architectural);
     bool goes_on();
@@ -51,6 +53,7 @@ private:
     std::optional<double> seconds_left() const;
 
     const trace::TraceReader &reader_;
+    const image::InitialImage &initial_;
     const TestOptions &options_;
     Results &results_;
     const std::function<void(const TestProgress &)> &progress_;
@@ -58,7 +61,10 @@ private:
     const Deadline deadline_;
     Stopwatch watch_;
     Stopwatch since_commit_;
-    image::ImageWalk walk_;
+    const std::vector<std::vector<states::Span>> turns_; // none: one walk takes everything
+    std::size_t turn_ = 0;
+    states::WalkReport earlier_turns_;
+    std::optional<image::ImageWalk> walk_;               // of this turn
     std::unordered_map<std::uint64_t, Pending> pending_; // by image
     std::uint64_t submitted_ = 0;
     std::uint64_t first_seq_ = 0; // of the first image that was submitted

@@ -196,7 +196,7 @@ private:
         const std::span<const std::byte> wide = SmallTraces::wide_values();
         PersistenceModel model(kind_, rule_);
         const InFlight &in_flight = model.in_flight();
-        states::CrashPoints points(model, {}, promise(), {});
+        states::CrashPoints points(model, {}, {}, promise(), {});
         std::array<std::byte, 4 *trace::kLineBytes> guaranteed = {};
         const auto line_bytes = [&](std::uint64_t line) {
             return guaranteed.data() + (line - kSmallTraceLine) * trace::kLineBytes;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <optional>
 
 #include "pm_images_fixture.h"
 #include "replayer/image/image_stream.h"
@@ -49,19 +50,23 @@ TEST_P(PmImages, PatchingReachesEveryState)
 // Images as values: two holders that take turns, fall behind and go back to an image from before.
 class Holders {
 public:
-    Holders(const InitialImage &initial, StateImages &images) : stream_(images)
+    Holders(const InitialImage &initial, StateImages &images) : stream_(std::in_place, images)
     {
         for (int i = 0; i < 2; ++i)
-            holders_.push_back(std::make_unique<HeldImage>(initial, stream_.first()));
-        stream_.forget_first();
+            holders_.push_back(std::make_unique<HeldImage>(initial, stream_->first()));
+        stream_->forget_first();
         remember_what_is_shown();
     }
 
-    void skip() { stream_.skip(); }
+    // Another walk, whose images these holders show as well.
+    void end_walk() { end_ = stream_->end(); }
+    void begin_again(StateImages &images) { stream_.emplace(images, std::move(end_)); }
+
+    void skip() { stream_->skip(); }
 
     void show(std::uint64_t number, const StateView &state, StateImages &images)
     {
-        const CrashImage image = stream_.take(state, images.hash(state));
+        const CrashImage image = stream_->take(state, images.hash(state));
         if (number % 50 == 7)
             earlier_ = {image, CrashImages::bytes_of(state, images)};
         else if (number % 50 == 40 && earlier_.first.step)
@@ -106,7 +111,8 @@ private:
         earlier_ = {};
     }
 
-    ImageStream stream_;
+    std::optional<ImageStream> stream_;
+    ImageStream::End end_;
     std::vector<std::unique_ptr<HeldImage>> holders_;
     Bytes shown_; // what the second holder told to have changed, applied
     std::pair<CrashImage, Bytes> earlier_;
@@ -118,20 +124,27 @@ TEST_P(PmImages, HeldImagesAreTheStatesThatTheyWereTakenFrom)
     const InitialImage initial(reader);
     std::unique_ptr<Holders> holders;
     std::uint64_t seen = 0;
-    Listener *self = nullptr;
-    Listener listener(initial, [&](const StateView &state, StateImages &images) {
-        if (!holders)
-            holders = std::make_unique<Holders>(initial, self->images());
-        if (++seen % 3 == 0)
-            holders->skip();
-        else
-            holders->show(seen, state, images);
-        return true;
-    });
-    self = &listener;
-    states::StateWalk walk(reader, {.strategies = states::parse_strategies("none-all,random:2"),
-                                    .window = {.last_seq = 6000}});
-    walk.run(listener);
+    for (const std::uint64_t last_seq : {4000, 6000, 2000}) { // one walk behind the other
+        bool begun = false;
+        Listener *self = nullptr;
+        Listener listener(initial, [&](const StateView &state, StateImages &images) {
+            if (!holders)
+                holders = std::make_unique<Holders>(initial, self->images());
+            else if (!begun)
+                holders->begin_again(self->images());
+            begun = true;
+            if (++seen % 3 == 0)
+                holders->skip();
+            else
+                holders->show(seen, state, images);
+            return true;
+        });
+        self = &listener;
+        states::StateWalk walk(reader, {.strategies = states::parse_strategies("none-all,random:2"),
+                                        .window = {.last_seq = last_seq}});
+        walk.run(listener);
+        holders->end_walk();
+    }
     EXPECT_GT(holders->compared, 10u);
     EXPECT_GT(holders->went_back, 2u);
 }
