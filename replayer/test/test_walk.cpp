@@ -15,6 +15,14 @@ using oracle::Verdict;
 
 namespace {
 
+std::uint64_t judged_images(Results &results)
+{
+    std::uint64_t sum = 0;
+    for (const auto &[verdict, count] : results.verdicts())
+        sum += count;
+    return sum;
+}
+
 constexpr double kSecondsPerCommit = 1;
 constexpr std::chrono::milliseconds kWaitStep(100);
 // States without work for a guest go by fast; the clock is looked at now and then.
@@ -37,10 +45,12 @@ TestWalk::TestWalk(const run::RunFiles &run, const trace::TraceReader &reader,
       progress_(progress), judge_(plan.judge), deadline_(deadline_of(options)),
       turns_(states::crash_turns(reader, options.walk, options.own_modules)),
       walk_(std::in_place, reader, plan.initial, options_of_turn(), kWanted),
-      pool_(plan, options.jobs, walk_->first_step()),
+      judged_before_(judged_images(results)), pool_(plan, options.jobs, walk_->first_step()),
       triage_({run, reader, options.walk.incidental, results}, pool_, *plan.hangs, deadline_)
 {
     walk_->forget_first_step();
+    if (progress)
+        forecast_.emplace(run.trace(), plan.initial, options.walk);
 }
 
 void TestWalk::run()
@@ -136,9 +146,7 @@ void TestWalk::submit(image::ReadyImage &image, std::uint64_t number, std::strin
                       bool architectural)
 {
     pending_[number] = {std::move(id), architectural, image.last_store()};
-    seq_ = image.point().seq;
-    if (submitted_++ == 0)
-        first_seq_ = seq_;
+    ++submitted_;
     Assignment assignment;
     assignment.image = number;
     assignment.state = image.crash_state();
@@ -228,18 +236,20 @@ std::optional<double> TestWalk::seconds_left() const
     if (report_.tested == 0)
         return std::nullopt;
     const double elapsed = watch_.seconds();
-    const double rate = static_cast<double>(report_.tested) / elapsed;
+    // New guests are slow: what was tested until the first progress says little about the rest.
+    const bool warm = report_.tested > first_progress_.tested;
+    const double rate = static_cast<double>(report_.tested - warm * first_progress_.tested) /
+                        (elapsed - warm * first_progress_.seconds);
     std::optional<double> left;
     const auto at_most = [&](double seconds) { left = left ? std::min(*left, seconds) : seconds; };
     if (options_.limit != UINT64_MAX)
         at_most(static_cast<double>(options_.limit - report_.tested) / rate);
     if (options_.duration)
         at_most(std::max(0.0, static_cast<double>(options_.duration->count()) - elapsed));
-    // States are spread over the trace more or less evenly; what is left of it is the best guess.
-    const std::uint64_t last_seq = std::min(reader_.event_count(), options_.walk.window.last_seq);
-    if (seq_ > first_seq_)
-        at_most(elapsed * static_cast<double>(last_seq - seq_) /
-                static_cast<double>(seq_ - first_seq_));
+    if (const auto images = forecast_ ? forecast_->images() : std::nullopt) {
+        const std::uint64_t done = judged_before_ + report_.tested;
+        at_most(static_cast<double>(*images - std::min(*images, done)) / rate);
+    }
     return left;
 }
 
@@ -248,9 +258,12 @@ void TestWalk::show_progress()
     if (!progress_)
         return;
     const auto infra = report_.verdicts.find(to_string(Verdict::infra_error));
-    progress_({report_.tested, triage_.findings(),
-               infra == report_.verdicts.end() ? 0 : infra->second, watch_.seconds(),
-               seconds_left()});
+    const TestProgress now = {report_.tested, triage_.findings(),
+                              infra == report_.verdicts.end() ? 0 : infra->second, watch_.seconds(),
+                              seconds_left()};
+    if (first_progress_.seconds == 0)
+        first_progress_ = now;
+    progress_(now);
 }
 
 } // namespace fencepost::test

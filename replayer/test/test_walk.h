@@ -9,6 +9,7 @@
 #include "base/deadline.h"
 #include "replayer/image/image_walk.h"
 #include "replayer/test/pool/worker_pool.h"
+#include "replayer/test/forecast.h"
 #include "replayer/test/results.h"
 #include "replayer/test/test_run.h"
 #include "replayer/test/triage.h"
@@ -67,11 +68,12 @@ private:
     std::optional<image::ImageWalk> walk_;               // of this turn
     std::unordered_map<std::uint64_t, Pending> pending_; // by image
     std::uint64_t submitted_ = 0;
-    std::uint64_t first_seq_ = 0; // of the first image that was submitted
-    std::uint64_t seq_ = 0;       // of the latest
+    const std::uint64_t judged_before_; // images, in earlier sessions
     TestReport report_;
     WorkerPool pool_;
     Triage triage_;
+    TestProgress first_progress_;
+    std::optional<Forecast> forecast_; // only for somebody who looks
 };
 
 } // namespace fencepost::test

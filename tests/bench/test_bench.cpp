@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Warm workers against fresh restores, what the harness costs, two workers against one, and memory
-// over many images. usage: test_bench [--smoke | --long]. `--long` tests 20,000 images; its ratios
-// are those of the plain run.
+// Estimates of the time left, warm workers against fresh restores, what the harness costs, two
+// workers against one, and memory over many images. usage: test_bench [--smoke | --long]. `--long`
+// tests 20,000 images; its ratios are those of the plain run.
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -19,6 +19,7 @@ struct Effort {
     std::uint64_t warm = 1000;
     std::uint64_t fresh = 15;
     std::uint64_t many = 0;
+    const char *strategies = "returns,torn,prefix,none-all,subsets:1,random:10"; // for estimates
     unsigned rounds = 5; // of one worker and two; one after the other, because machines change
 };
 
@@ -114,6 +115,15 @@ public:
         require_passes(report, options.limit);
         return report;
     }
+    // To its end; the states are those of the strategies, each image once.
+    TestReport test_all(const char *strategies,
+                        const std::function<void(const TestProgress &)> &progress)
+    {
+        TestOptions options = options_for(UINT64_MAX, 2);
+        options.walk.strategies = states::parse_strategies(strategies);
+        const std::unique_ptr<oracle::Judge> judge = run_.judge({"mount", "semantic", "usable"});
+        return test_run(run_.files(), run_.guest(), *judge, options, progress);
+    }
     std::size_t machines_left() const
     {
         return guest::machines_using(run_.guest().source().directory).size();
@@ -190,9 +200,34 @@ void test_many(Bench &bench, std::uint64_t images)
     row("  machines left running", static_cast<double>(bench.machines_left()), "");
 }
 
+// From a tenth of the test on, every second: the time that was said to be left against what was.
+void hold_estimates(Bench &bench, const char *strategies)
+{
+    std::vector<TestProgress> said;
+    const TestReport report =
+        bench.test_all(strategies, [&](const TestProgress &now) { said.push_back(now); });
+    double worst = 1;
+    std::size_t without = 0;
+    for (const TestProgress &each : said) {
+        const double left = report.seconds - each.seconds;
+        if (each.seconds < report.seconds / 10 || left < report.seconds / 10)
+            continue;
+        if (!each.seconds_left) {
+            ++without;
+            continue;
+        }
+        const double estimate = std::max(*each.seconds_left, 0.01);
+        worst = std::max({worst, estimate / left, left / estimate});
+    }
+    row("estimates of the time left, worst factor", worst, "×" + budget("≤ 2×", worst <= 2));
+    std::printf("  %zu estimates, %zu times none, %.1f s, %llu images\n", said.size(), without,
+                report.seconds, static_cast<unsigned long long>(report.tested));
+}
+
 void run(const Effort &effort)
 {
     Bench bench;
+    hold_estimates(bench, effort.strategies);
     compare_fresh(bench, effort);
     compare_workers(bench, effort);
     if (effort.many != 0)
@@ -207,7 +242,7 @@ int main(int argc, char **argv)
     using namespace fencepost::test;
     Effort effort;
     if (argc == 2 && !std::strcmp(argv[1], "--smoke"))
-        effort = {60, 3, 0, 1};
+        effort = {60, 3, 0, "none-all,random:4", 1};
     else if (argc == 2 && !std::strcmp(argv[1], "--long"))
         effort.many = 20000;
     try {

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// How many images a test is going to have: counted beside it, by a walk that makes none.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <thread>
+#include <unordered_set>
+
+#include "replayer/image/initial_image.h"
+#include "replayer/image/line_hash.h"
+#include "replayer/states/state_walk.h"
+
+namespace fencepost::test {
+
+// How many different numbers were added, nearly: above a limit it keeps a half of them, a quarter
+// and so on.
+class DistinctCount {
+public:
+    static constexpr std::size_t kMostKept = 1 << 16;
+
+    // Evenly distributed numbers.
+    void add(std::uint64_t number);
+    std::uint64_t count() const { return kept_.size() * (mask_ + 1); }
+
+private:
+    std::uint64_t mask_ = 0; // of the bits that are 0 in all that are kept
+    std::unordered_set<std::uint64_t> kept_;
+};
+
+class Forecast {
+public:
+    // Counts in a thread of its own, with the least priority. `initial` is borrowed, and what
+    // `walk.promise` asks may be asked by two threads at once.
+    Forecast(const std::filesystem::path &trace, const image::InitialImage &initial,
+             states::WalkOptions walk);
+    ~Forecast();
+
+    // Different images, as the results count them; nothing: not yet counted, or nobody knows.
+    std::optional<std::uint64_t> images() const;
+
+private:
+    static constexpr std::uint64_t kUnknown = UINT64_MAX;
+
+    std::atomic<bool> stop_ = false;
+    std::atomic<std::uint64_t> images_ = kUnknown;
+    std::thread thread_;
+};
+
+} // namespace fencepost::test
