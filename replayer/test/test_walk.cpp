@@ -28,6 +28,7 @@ constexpr std::chrono::milliseconds kWaitStep(100);
 // States without work for a guest go by fast; the clock is looked at now and then.
 constexpr std::uint64_t kKnownPerLook = 256;
 constexpr image::ImageWalk::Wanted kWanted = {.labels = true, .images = true};
+constexpr double kMostKeptForMinimizing = 0.25; // of the time
 // Failures keep their images until they are part of a finding.
 constexpr std::size_t kMostOpenFailures = 256;
 
@@ -45,7 +46,8 @@ TestWalk::TestWalk(const run::RunFiles &run, const trace::TraceReader &reader,
       progress_(progress), judge_(plan.judge), deadline_(deadline_of(options)),
       turns_(states::crash_turns(reader, options.walk, options.own_modules)),
       walk_(std::in_place, reader, plan.initial, options_of_turn(), kWanted),
-      judged_before_(judged_images(results)), pool_(plan, options.jobs, walk_->first_step()),
+      judged_before_(judged_images(results)), bugs_before_(results.bugs().size()),
+      pool_(plan, options.jobs, walk_->first_step()),
       triage_({run, reader, options.walk.incidental, results}, pool_, *plan.hangs, deadline_)
 {
     walk_->forget_first_step();
@@ -95,10 +97,21 @@ bool TestWalk::wants_confirmation(const image::Hash128 &identity) const
     return static_cast<double>(drawn >> 11) * 0x1p-53 < options_.confirm;
 }
 
+// Bugs of this session are minimized in the time that there is, so some of it is kept for them.
+bool TestWalk::time_is_over() const
+{
+    if (!options_.duration)
+        return false;
+    const auto total = static_cast<double>(options_.duration->count());
+    const std::size_t bugs = triage_.bugs().size() - std::min(triage_.bugs().size(), bugs_before_);
+    const double kept = static_cast<double>(bugs) * static_cast<double>(options_.minimize.count());
+    return watch_.seconds() >= total - std::min(kept, total * kMostKeptForMinimizing);
+}
+
 // Sets what stops the walk.
 bool TestWalk::goes_on()
 {
-    if (deadline_.passed()) {
+    if (time_is_over()) {
         report_.stop = TestStop::time;
         return false;
     }

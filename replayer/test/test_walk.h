@@ -8,8 +8,8 @@
 
 #include "base/deadline.h"
 #include "replayer/image/image_walk.h"
-#include "replayer/test/pool/worker_pool.h"
 #include "replayer/test/forecast.h"
+#include "replayer/test/pool/worker_pool.h"
 #include "replayer/test/results.h"
 #include "replayer/test/test_run.h"
 #include "replayer/test/triage.h"
@@ -45,6 +45,7 @@ private:
     bool image(image::ReadyImage &image) override;
     void submit(image::ReadyImage &image, std::uint64_t number, std::string id, bool architectural);
     bool goes_on();
+    bool time_is_over() const;
     void finish();
     void collect();
     void settle(Outcome outcome);
@@ -69,6 +70,7 @@ private:
     std::unordered_map<std::uint64_t, Pending> pending_; // by image
     std::uint64_t submitted_ = 0;
     const std::uint64_t judged_before_; // images, in earlier sessions
+    const std::size_t bugs_before_;     // likewise
     TestReport report_;
     WorkerPool pool_;
     Triage triage_;

@@ -55,6 +55,7 @@ public:
     std::size_t findings() const { return findings_; }
     // Ids of those that are bugs, as far as known; others may say more.
     std::set<std::string> &bugs() { return bugs_; }
+    const std::set<std::string> &bugs() const { return bugs_; }
 
 private:
     struct Case {

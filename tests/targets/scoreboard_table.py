@@ -130,6 +130,7 @@ def plain_row(result, correct_ones):
     row["first_detection"] = states.get("first_detection")
     row["stop"] = states.get("stop")
     row["warnings"] = warning_texts(result)
+    row["proofs"] = result.get("proofs") or []
     row["mismatch"] = ""
     row["healthy"] = sorted({without_numbers(each) for each in states.get("healthy", [])})
     if not result["bug"] and not row["error"]:
@@ -211,12 +212,43 @@ def warnings_line(name, rows):
     return f"- {name}: {rows['warnings']}, {rows['warnings'] - rows['unknown_warnings']} of them known beforehand"
 
 
+def of_times(proofs, key):
+    return "; ".join(f"{each[key][0]}/{each[key][1]}" if each[key] else "-" for each in proofs)
+
+
+def proof_cells(proofs):
+    """Findings of crash states that are bugs: how many, where their minimal difference is, how often both neighbours repeat."""
+    if not proofs:
+        return " |  |  | "
+    places = "; ".join((", ".join(each["places"]) or "?") + ("" if each["named"] else " (elsewhere)") if each["minimized"] else "not minimized"
+                       for each in proofs)
+    return f"{len(proofs)} | {places} | {of_times(proofs, 'fails')} | {of_times(proofs, 'passes')}"
+
+
+def proof_lines(rows):
+    rows = [row for row in rows if row["proofs"]]
+    proofs = [each for row in rows for each in row["proofs"]]
+    minimized = [each for each in proofs if each["minimized"]]
+    if not proofs:
+        return []
+    tests = [each["tests"] for each in minimized] or [0]
+
+    def all_of(key):
+        given = [each[key] for each in proofs if each[key]]
+        return f"{sum(good == times for good, times in given)} of {len(given)}"
+
+    return [f"- findings of crash states in rows with a bug: {len(proofs)} in {len(rows)} rows, {sum(len(row['proofs']) == 1 for row in rows)} rows with exactly one",
+            f"- minimized: {len(minimized)}, {sum(each['named'] for each in minimized)} at the planted place, "
+            f"{sum(tests) / len(tests):.1f} tests each, {max(tests)} at most",
+            f"- fails again each time: {all_of('fails')}; the nearest state that passes does each time: {all_of('passes')}"]
+
+
 def row_line(row):
     first = "" if row["first_detection"] is None else f"{row['first_detection']:.1f}"
     name = row["bug"] or f"(correct, {row['workload']}{', ' + row['mode'] if row['mode'] else ''})"
     return (f"| {row['target']} | {name} | {row['class']} | {', '.join(row['by_rules'])} "
             f"| {', '.join(row['by_states'])} | {len(row['warnings']) or ''} | {row['states']} | {row['tested']} "
-            f"| {row['stop'] or ''} | {first} | {row['seconds']} "
+            f"| {row['stop'] or ''} | {first} | {row['seconds']} | {proof_cells(row['proofs'])} "
             f"| {row['error'] or row['mismatch']} |")
 
 
@@ -234,14 +266,15 @@ def markdown(table, results):
         f"- without a crash oracles object in: {'; '.join(table['healthy']) or 'none'}",
         f"- rows: {len(table['rows'])} in {table['seconds']} s, {table['errors']} could not be run, "
         f"{table['infra_errors']} images with infra errors; {table['false_bugs']} bugs seen where there are none",
+        *proof_lines(table["rows"]),
         "",
         "| severity | class | planted | found | by rules | by states |",
         "|---|---|---|---|---|---|",
     ]
     lines += [f"| {each['severity']} | {each['class']} | {each['planted']} | {each['found']} | {each['by_rules']} "
               f"| {each['by_states']} |" for each in table["classes"]]
-    head = ["", "| target | bug | class | rules | states | warnings | crash states | images | until | first detection, s | all, s | trouble |",
-            "|---|---|---|---|---|---|---|---|---|---|---|---|"]
+    head = ["", "| target | bug | class | rules | states | warnings | crash states | images | until | first detection, s | all, s | findings | minimal at | fails again | neighbour passes | trouble |",
+            "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|"]
     lines += ["", "Missed: " + (", ".join(table["missed"]) or "none") + "; known beforehand: " +
               (", ".join(table["expected_to_miss"]) or "none") + "."]
     lines += head + [row_line(row) for row in table["rows"]]

@@ -38,6 +38,7 @@ class Row:
     mode_name: str = ""  # of the first one too
     title: str = ""  # what a finding must say ...
     place: str = ""  # ... and the function that it must name
+    where: str = ""  # the functions of the target in which the bug is
     healthy: tuple = ()  # what oracles must say without any crash
     known: tuple = ()  # warnings that a correct variant is known to have, with their reasons in its table
 
@@ -162,7 +163,7 @@ def fencefs_rows(work):
         options = options_of(bug) or [f"bug={bug['name']}"]
         yield Row("fencefs", bug["name"], bug["workload"], bug["class"], bug["severity"], "file_system",
                   fencefs_spec(work, bug["workload"], options, modes[first]["promise"]), "fencefs", files,
-                  bug.get("missed", ""), title=bug.get("title", ""), place=bug.get("place", ""))
+                  bug.get("missed", ""), title=bug.get("title", ""), place=bug.get("place", ""), where=bug["where"])
 
 
 def program_rows(build):
@@ -177,7 +178,8 @@ def program_rows(build):
         for bug in [{"name": "", "class": "", "severity": "none"}, *table["bug"]]:
             yield Row(name, bug["name"], "run", bug["class"], bug["severity"], "program",
                       program_spec(program, name, cpus, transactions, bug["name"]), "default", files,
-                      bug.get("missed", ""), title=bug.get("title", ""), place=bug.get("place", ""), known=known)
+                      bug.get("missed", ""), title=bug.get("title", ""), place=bug.get("place", ""), where=bug.get("where", ""),
+                      known=known)
 
 
 def example_rows(work):
