@@ -13,8 +13,9 @@
 #include "base/error.h"
 #include "base/output_file.h"
 #include "cli/analyze_verb.h"
-#include "cli/fail_on.h"
+#include "cli/filter_arguments.h"
 #include "cli/named_value.h"
+#include "cli/severities.h"
 #include "cli/verb.h"
 #include "replayer/run/inputs.h"
 #include "replayer/run/run_directory.h"
@@ -40,6 +41,7 @@ struct AnalyzeOptions {
     bool force = false;
     bool list_rules = false;
     bool show_known_code = false;
+    FilterArguments filter;
 };
 
 rules::Settings settings_of(const AnalyzeOptions &options)
@@ -118,6 +120,7 @@ void run_analyze(const AnalyzeOptions &options, Context &context)
     if (options.sarif == "-" && context.settings.json)
         fail(ErrorKind::usage, "--json and --sarif - both want stdout");
     const std::vector<findings::Severity> fatal = fail_on(options.fail_on);
+    const findings::Filter filter = filter_of(options.filter);
     const Overwrite overwrite = options.force ? Overwrite::yes : Overwrite::no;
     for (const std::string &file : {options.sarif, options.write_baseline})
         if (!file.empty() && file != "-") // before a long trace is read
@@ -130,9 +133,12 @@ void run_analyze(const AnalyzeOptions &options, Context &context)
         findings::write_baseline(options.write_baseline, {report.findings}, overwrite);
     if (!options.sarif.empty() && options.sarif != "-")
         write_output(options.sarif, report::render("sarif", report), overwrite);
+    const bool failed = findings::has_new(report.findings, fatal); // also by what is not listed
+    if (std::string sentence = findings::apply(filter, report.findings); !sentence.empty())
+        report.summary.statements.push_back(std::move(sentence));
     const char *format = options.sarif == "-" ? "sarif" : context.settings.json ? "json" : "text";
     std::fputs(report::render(format, report).c_str(), stdout);
-    if (findings::has_new(report.findings, fatal))
+    if (failed)
         context.exit_code = 1;
 }
 
@@ -186,6 +192,7 @@ void add_analyze(App &app, Context &context)
                      "Also writes the findings as SARIF 2.1.0; - is stdout");
     verb->add_flag("--force", options->force,
                    "--sarif and --write-baseline may replace a file that is there");
+    add_filter_arguments(*verb, options->filter);
     verb->add_flag("--show-known-code", options->show_known_code,
                    "Also findings in third-party code reviewed as correct");
     verb->add_flag("--list-rules", options->list_rules, "Lists the rules");

@@ -12,8 +12,8 @@
 #include "base/output_file.h"
 #include "base/terminal_text.h"
 #include "cli/analyze_verb.h"
-#include "cli/fail_on.h"
 #include "cli/report_verb.h"
+#include "cli/severities.h"
 #include "cli/verb.h"
 #include "replayer/report/collect.h"
 
@@ -136,11 +136,7 @@ void add_report(App &app, Context &context)
                      "Findings in this file are known and do not fail");
     verb->add_flag("--force", options->force, "-o may replace a file that is there");
     verb->footer("The page needs no network and no other file. It can be made at any time, also "
-                 "beside `fencepost test`.\n\n"
-                 "Examples:\n"
-                 "  fencepost report RUN\n"
-                 "  fencepost report RUN --format junit -o findings.xml --fail-on bug\n"
-                 "  fencepost report RUN --format markdown");
+                 "beside `fencepost test`.");
     verb->examples({{"report run", "writes run/report.html"},
                     {"report run --format markdown", "for a pull request"},
                     {"report run --format junit -o junit.xml --fail-on bug", "for CI"}});

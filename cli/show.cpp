@@ -10,8 +10,10 @@
 #include "analyzer/report/json.h"
 #include "analyzer/report/run_json.h"
 #include "analyzer/report/text.h"
+#include "base/error.h"
 #include "base/terminal_text.h"
 #include "cli/analyze_verb.h"
+#include "cli/filter_arguments.h"
 #include "cli/verb.h"
 #include "replayer/report/shown_findings.h"
 
@@ -24,14 +26,15 @@ using nlohmann::json;
 struct ShowOptions {
     std::string run;
     std::string finding;
+    FilterArguments filter;
 };
 
-void print_list(const std::vector<findings::Finding> &all, const report::TestOutcome &outcome,
-                const run::RunFiles &files)
+void print_list(const std::vector<findings::Finding> &all, const std::string &filtered,
+                const report::TestOutcome &outcome, const run::RunFiles &files)
 {
     for (const std::string &line : report::outcome_lines(outcome))
         fmt::print("{}\n", terminal_text(line));
-    fmt::print("findings   {}\n", all.size());
+    fmt::print("findings   {}\n", filtered.empty() ? std::to_string(all.size()) : filtered);
     for (const findings::Finding &finding : all)
         for (const std::string &line : report::text_lines(finding))
             fmt::print("{}\n", terminal_text(line));
@@ -42,15 +45,19 @@ void print_list(const std::vector<findings::Finding> &all, const report::TestOut
 
 void show(Context &context, const ShowOptions &options)
 {
+    const findings::Filter filter = filter_of(options.filter);
+    if (!filter.empty() && !options.finding.empty())
+        fail(ErrorKind::usage, "--severity, --function and --module are for the list of findings");
     const collect::OpenedRun run(run::open_run(options.run), options.run);
     collect::ResultsView results = collect::read_results(run.files(), run.reader(), run.names());
-    const std::vector<findings::Finding> all =
+    std::vector<findings::Finding> all =
         collect::all_findings(analyze_run(run.files()).findings, std::move(results.findings));
     if (options.finding.empty()) {
+        const std::string filtered = findings::apply(filter, all);
         if (context.settings.json)
             print_json(report::list_json(all, results.outcome));
         else
-            print_list(all, results.outcome, run.files());
+            print_list(all, filtered, results.outcome, run.files());
         return;
     }
     const findings::Finding &finding = findings::find(all, options.finding);
@@ -75,13 +82,11 @@ void add_show(App &app, Context &context)
     verb->add_option("RUN", options->run, "A run directory, or the trace.db in it")->required();
     verb->add_option("FINDING", options->finding,
                      "Id of a finding, or the first characters of one; default: a list of all");
+    add_filter_arguments(*verb, options->filter);
     verb->footer("Changes nothing, and works at any time, also beside `fencepost test`. Exit "
-                 "status 0 whatever was found.\n\n"
-                 "Examples:\n"
-                 "  fencepost show RUN\n"
-                 "  fencepost show RUN 23cad911766a\n"
-                 "  fencepost show RUN 23ca --json");
+                 "status 0 whatever was found.");
     verb->examples({{"show run", "what was found so far, also beside a test at work"},
+                    {"show run --severity bug --module nova", "some of a long list"},
                     {"show run FINDING", "one finding with everything about it"}});
     verb->callback([&context, options] { show(context, *options); });
 }
