@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include <fmt/core.h>
-
 namespace fencepost::findings {
 
 namespace {
@@ -58,8 +56,8 @@ std::string apply(const Filter &filter, std::vector<Finding> &findings)
                                       std::pair(!filter.module.empty(), "--module")})
         if (given)
             by += (by.empty() ? "" : ", ") + std::string(name);
-    return fmt::format("{} of {} findings shown, {} left out by {}", findings.size(), all,
-                       all - findings.size(), by);
+    return std::to_string(findings.size()) + " of " + std::to_string(all) + " findings shown, " +
+           std::to_string(all - findings.size()) + " left out by " + by;
 }
 
 } // namespace fencepost::findings
