@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace fencepost::findings {
 
@@ -12,9 +13,13 @@ using symbols::CodePlace;
 namespace {
 
 // Words of names: "__memcpy_flushcache", "pmem_memcpy_persist", "memmove_movnt_avx_clwb".
-constexpr std::array<std::string_view, 11> kCopyWords = {
-    "memcpy",     "memmove",   "memset",         "mempcpy",        "movnt",    "clear_page",
-    "clear_user", "copy_page", "copy_from_iter", "copy_from_user", "copy_user"};
+constexpr std::array<std::string_view, 18> kCopyWords = {
+    "memcpy",     "memmove",   "memset",         "mempcpy",        "movnt",     "clear_page",
+    "clear_user", "copy_page", "copy_from_iter", "copy_from_user", "copy_user", "strcpy",
+    "strncpy",    "stpcpy",    "stpncpy",        "strcat",         "strncat",   "printf"};
+
+// What a file of the C library is called, up to its version.
+constexpr std::array<std::string_view, 2> kLibc = {"libc.so.", "libc.musl-"};
 
 // Whole names of the way from a file system to a block device in PM.
 constexpr std::array<std::string_view, 9> kBlockDriver = {
@@ -39,29 +44,56 @@ std::string name_of(const CodePlace &code)
            std::string(module.substr(module.rfind('/') + 1)) + "]";
 }
 
-} // namespace
-
-bool copies_for_others(std::string_view function)
+bool is_libc(const CodePlace &code)
 {
-    const std::string_view name = without_variant(function);
-    return std::any_of(
+    const std::string_view path = code.module;
+    const std::string_view file = path.substr(path.rfind('/') + 1);
+    return std::any_of(kLibc.begin(), kLibc.end(),
+                       [&](std::string_view libc) { return file.starts_with(libc); });
+}
+
+// Stores what its caller wants stored.
+bool copies_for_others(const CodePlace &code)
+{
+    const std::string_view name = without_variant(code.function);
+    return is_libc(code) ||
+           std::any_of(
                kCopyWords.begin(), kCopyWords.end(),
                [&](std::string_view word) { return name.find(word) != std::string_view::npos; }) ||
            std::find(kBlockDriver.begin(), kBlockDriver.end(), name) != kBlockDriver.end();
 }
 
-std::vector<std::string> site_names(const symbols::EventPlace &place, const std::string &operation)
+using Callers = std::vector<CodePlace>;
+
+// The innermost code that stores for itself, and its callers.
+std::pair<const CodePlace *, Callers::const_iterator> responsible(const symbols::EventPlace &place)
 {
     const CodePlace *code = &place.code;
     auto caller = place.callers.begin();
-    while (code->named && copies_for_others(code->function) && caller != place.callers.end())
+    while ((code->named || is_libc(*code)) && copies_for_others(*code) &&
+           caller != place.callers.end())
         code = &*caller++;
+    return {code, caller};
+}
+
+} // namespace
+
+std::vector<std::string> site_names(const symbols::EventPlace &place, const std::string &operation)
+{
+    auto [code, caller] = responsible(place);
     if (!code->named)
         return {code->module.empty() && !operation.empty() ? "in: " + operation : code->function};
     std::vector<std::string> names = {name_of(*code)};
     for (; caller != place.callers.end() && caller->named; ++caller)
         names.push_back(name_of(*caller));
     return names;
+}
+
+std::string text_of(const symbols::EventPlace &place)
+{
+    const CodePlace *code = responsible(place).first;
+    const std::string text = symbols::text_of(*code);
+    return code == &place.code ? text : text + " by " + place.code.function;
 }
 
 } // namespace fencepost::findings

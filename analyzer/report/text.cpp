@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "analyzer/findings/site_name.h"
+
 namespace fencepost::report {
 
 using findings::Decides;
@@ -96,7 +98,7 @@ std::string code_of(const Place *place)
 {
     if (!place)
         return "unknown code";
-    return text_of(place->at.code) +
+    return findings::text_of(place->at) +
            (place->operation.empty() ? "" : " (in: " + place->operation + ")");
 }
 

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include "analyzer/findings/site_name.h"
 #include "analyzer/symbols/pm_names.h"
 #include "base/json.h"
 
@@ -29,7 +30,7 @@ std::string hex(const std::vector<std::byte> &bytes)
 
 std::string words_of(const MinimalStore &store, Regions regions)
 {
-    std::string text = text_of(store.at.at.code);
+    std::string text = findings::text_of(store.at.at);
     if (!store.bytes.empty()) {
         const StoredBytes &first = store.bytes.front();
         text += fmt::format(

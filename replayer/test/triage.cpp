@@ -28,27 +28,12 @@ std::vector<findings::Evidence> evidence_in(const oracle::Judgement &judgement)
     return all;
 }
 
-// What the workload was doing; empty where no operation was going on.
-std::string operation_at(const trace::TraceReader &reader, std::uint64_t seq)
-{
-    std::string operation;
-    reader.for_each_marker(
-        [&](const trace::MarkerRow &row) {
-            if (row.kind == trace::MarkerKind::op_begin)
-                operation = row.marker.text;
-            else if (row.kind == trace::MarkerKind::op_end)
-                operation.clear();
-        },
-        0, seq);
-    return operation;
-}
-
 } // namespace
 
 Triage::Triage(const Desk &desk, WorkerPool &pool, const HangWatch &hangs, Deadline deadline)
     : desk_(desk), pool_(pool), hangs_(hangs), deadline_(deadline), names_(desk.reader),
-      grouping_(desk.results.findings()), findings_(desk.results.findings().size()),
-      bugs_(desk.results.bugs())
+      operations_(desk.reader), grouping_(desk.results.findings()),
+      findings_(desk.results.findings().size()), bugs_(desk.results.bugs())
 {
 }
 
@@ -121,8 +106,7 @@ StoreCode Triage::code_of(const trace::EventRef &store)
     if (known != code_.end())
         return known->second;
     const symbols::EventPlace place = names_.place(store);
-    std::vector<std::string> names =
-        findings::site_names(place, operation_at(desk_.reader, store.seq));
+    std::vector<std::string> names = findings::site_names(place, operations_.at(store.seq));
     StoreCode code = {std::move(names.front())};
     names.erase(names.begin());
     code.callers = std::move(names);
@@ -177,7 +161,7 @@ std::string Triage::file_finding(const Case &filed)
         {.role = std::string(findings::kLast), .at = {.event = failure.last_store}});
     for (findings::Place &place : finding.places) {
         place.at = names_.place(place.at.event);
-        place.operation = operation_at(desk_.reader, place.at.event.seq);
+        place.operation = operations_.at(place.at.event.seq);
     }
     const bool is_bug = bugs_.contains(finding.id);
     finding.severity = is_bug ? findings::Severity::bug : findings::Severity::warning;

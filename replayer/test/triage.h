@@ -14,6 +14,7 @@
 #include "analyzer/symbols/code_names.h"
 #include "replayer/run/run_directory.h"
 #include "replayer/test/grouping.h"
+#include "replayer/test/operations.h"
 #include "replayer/test/pool/worker_pool.h"
 #include "replayer/test/results.h"
 #include "trace/incidental_fences.h"
@@ -80,6 +81,7 @@ private:
     const HangWatch &hangs_;
     const Deadline deadline_;
     symbols::CodeNames names_;
+    const Operations operations_;
     std::map<std::pair<trace::SiteId, trace::StackId>, StoreCode> code_; // that has names
     Grouping grouping_;
     std::map<std::string, Alike> alike_;              // by evidence

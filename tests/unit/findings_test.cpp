@@ -174,7 +174,15 @@ TEST(SiteName, SaysWhoWantsTheStore)
                      "__submit_bio", "submit_bio_noacct", "jbd2_commit"},
                     ""),
               (Names{"jbd2_commit [app]"}));
+    EXPECT_EQ(named({"__strncpy_avx2", "sign", "main"}, ""), (Names{"sign [app]", "main [app]"}));
     EXPECT_EQ(named({"memcpy"}, ""), (Names{"memcpy [app]"})) << "no stack was recorded";
+    symbols::EventPlace of_libc = {.code = code("_IO_default_xsputn", 8), .callers = {code("say", 4)}};
+    EXPECT_EQ(findings::site_name(of_libc, ""), "_IO_default_xsputn [app]");
+    of_libc.code.module = "/lib/x86_64-linux-gnu/libc.so.6";
+    EXPECT_EQ(findings::site_name(of_libc, ""), "say [app]");
+    EXPECT_EQ(findings::text_of(of_libc), "say+0x4 by _IO_default_xsputn");
+    of_libc.code = {.function = "libc.so.6+0x1240", .module = of_libc.code.module};
+    EXPECT_EQ(findings::site_name(of_libc, ""), "say [app]") << "without symbols";
 
     symbols::EventPlace stripped = {.code = {.function = "app+0x12", .module = "/bin/app"}};
     EXPECT_EQ(findings::site_name(stripped, "store m 0"), "app+0x12");
