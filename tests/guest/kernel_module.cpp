@@ -66,8 +66,10 @@ fs::path make_header_tree(const std::string &kernel_release, const fs::path &roo
 } // namespace
 
 fs::path build_kernel_module(const std::string &kernel_release,
-                             const std::vector<fs::path> &sources, const fs::path &directory)
+                             const std::vector<fs::path> &sources, const fs::path &given)
 {
+    const fs::path directory = fs::absolute(given); // make works elsewhere
+    fs::remove_all(directory / "headers");
     const fs::path headers = make_header_tree(kernel_release, directory / "headers");
     const fs::path work = directory / "module";
     fs::create_directories(work);
