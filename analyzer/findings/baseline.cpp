@@ -15,6 +15,12 @@ namespace {
 
 constexpr char kFormat[] = "fencepost baseline 1";
 
+std::string text_or_nothing(const json &object, const char *key)
+{
+    const auto found = object.find(key);
+    return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
 } // namespace
 
 KnownFindings::KnownFindings(const std::filesystem::path &file)
@@ -30,7 +36,8 @@ KnownFindings::KnownFindings(const std::filesystem::path &file)
         for (const json &one : document["findings"])
             if (one.is_object() && one.contains("id") && one["id"].is_string())
                 entries_.emplace(one["id"].get<std::string>(),
-                                 Entry{.of_rule = one.value("rule", json()) != ""});
+                                 Entry{.of_rule = one.value("rule", json()) != "",
+                                       .scope = text_or_nothing(one, "scope")});
     if (!right || entries_.size() != document["findings"].size())
         fail(ErrorKind::usage, "{} is not a baseline of fencepost; --write-baseline makes one",
              file.string());
@@ -39,7 +46,9 @@ KnownFindings::KnownFindings(const std::filesystem::path &file)
 void KnownFindings::mark(std::vector<Finding> &findings)
 {
     for (Finding &finding : findings)
-        if (const auto known = entries_.find(finding.id); known != entries_.end())
+        if (const auto known = entries_.find(finding.id);
+            known != entries_.end() && (known->second.scope.empty() || finding.scope.empty() ||
+                                        known->second.scope == finding.scope))
             known->second.found = finding.known = true;
 }
 
@@ -70,6 +79,7 @@ void write_baseline(const std::filesystem::path &file,
                 finding.places.empty() ? symbols::CodePlace() : finding.places.front().at.code;
             list.push_back({{"id", finding.id},
                             {"rule", finding.rule},
+                            {"scope", finding.scope},
                             {"function", code.function},
                             {"module", code.module},
                             {"message", finding.title}});

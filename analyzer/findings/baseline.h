@@ -30,6 +30,7 @@ public:
 private:
     struct Entry {
         bool of_rule = true;
+        std::string scope = {}; // of a crash finding; empty: whoever it works for
         bool found = false;
     };
     std::map<std::string, Entry> entries_;

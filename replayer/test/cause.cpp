@@ -153,12 +153,10 @@ std::string cause_id(const oracle::Evidence &evidence, const Explanation &explan
     // What crashes or hangs names its code itself.
     if (damage != kDamage || !decided || (!decided->absent && !decided->present))
         digest.add("words").add(words);
-    else if (!decided->absent)
-        digest.add("in").add(explanation.present_code.name).add(explanation.present_code.caller());
-    else if (decided->present && is_in_charge(explanation))
+    else if (!decided->absent || (decided->present && is_in_charge(explanation)))
         digest.add("in").add(explanation.present_code.name);
-    else
-        digest.add("absent").add(explanation.absent_code.name);
+    else // the same, as another image of the cause may be the one that lacks nothing
+        digest.add("in").add(explanation.absent_code.name);
     if (detail > 0)
         digest.add(explanation.absent_code.name).add(explanation.present_code.name);
     if (detail > 1)

@@ -166,6 +166,7 @@ void TestWalk::submit(image::ReadyImage &image, std::uint64_t number, std::strin
     assignment.content = image.take();
     assignment.stores = image.stores();
     assignment.confirm_pass = wants_confirmation(image.identity());
+    triage_.expect(number);
     pool_.submit(std::move(assignment));
 }
 
@@ -174,11 +175,11 @@ void TestWalk::collect()
     auto [outcomes, answers] = pool_.take_finished();
     std::sort(outcomes.begin(), outcomes.end(),
               [](const Outcome &a, const Outcome &b) { return a.image < b.image; });
-    for (const Answer &answer : answers) {
+    for (Answer &answer : answers) {
         report_.probes += answer.probes.size();
         for (const Probe &probe : answer.probes)
             report_.probe_seconds += probe.seconds;
-        triage_.take(answer);
+        triage_.take(std::move(answer));
     }
     for (Outcome &outcome : outcomes)
         settle(std::move(outcome));
@@ -213,6 +214,7 @@ void TestWalk::settle(Outcome outcome)
     report_.patch_seconds += outcome.patch_seconds;
     if (!is_failure(verdict)) {
         results_.put_outcome(outcome, "");
+        triage_.pass(outcome.image);
         return;
     }
     Pending &kept = pending.mapped();

@@ -47,57 +47,101 @@ bool Triage::may_ask(const Failure &failure) const
            !deadline_.passed();
 }
 
+void Triage::expect(std::uint64_t image)
+{
+    numbers_[image] = turns_before_ + turns_.size();
+    turns_.push_back({.image = image});
+}
+
+Triage::Turn &Triage::turn_of(std::uint64_t image)
+{
+    const auto number = numbers_.find(image);
+    CHECK(number != numbers_.end(), "an image that is being tested");
+    return turns_[number->second - turns_before_];
+}
+
+void Triage::pass(std::uint64_t image)
+{
+    turn_of(image).judged = true;
+    advance();
+}
+
 void Triage::add(Failure failure)
 {
     open_.insert(failure.outcome.image);
-    Case next = {std::move(failure), {}};
-    if (const auto &failed = next.failure.outcome.failed) {
-        next.explanation.missing = first_of_each_site(failed->stores, false);
-        next.explanation.present = first_of_each_site(failed->stores, true);
-        for (const trace::EventRef &store : next.explanation.present)
-            next.explanation.present_for.push_back(code_of(store).caller());
+    Turn &turn = turn_of(failure.outcome.image);
+    turn.judged = true;
+    Explanation explanation;
+    if (const auto &failed = failure.outcome.failed) {
+        explanation.missing = first_of_each_site(failed->stores, false);
+        explanation.present = first_of_each_site(failed->stores, true);
+        for (const trace::EventRef &store : explanation.present)
+            explanation.present_for.push_back(code_of(store).caller());
     }
-    consider(std::move(next));
+    turn.failed = {std::move(failure), std::move(explanation)};
+    // Its answer may be there when its turn comes.
+    const oracle::Evidence &evidence = evidence_of(turn.failed->failure);
+    if (may_ask(turn.failed->failure) && !asked_.contains(Grouping::key_of(evidence)) &&
+        grouping_.explained_by(evidence, turn.failed->explanation).empty())
+        ask(turn);
+    advance();
 }
 
-void Triage::consider(Case next)
+void Triage::ask(Turn &turn)
 {
-    const oracle::Evidence &evidence = evidence_of(next.failure);
-    if (!may_ask(next.failure)) {
-        file(next);
-        return;
-    }
-    next.explanation.like = grouping_.explained_by(evidence, next.explanation);
-    if (!next.explanation.like.empty()) {
-        file(next);
-        return;
-    }
-    const std::string key = Grouping::key_of(evidence);
-    Alike &alike = alike_[key];
-    if (alike.asked) {
-        alike.waiting.push_back(std::move(next));
-        return;
-    }
-    asked_keys_[next.failure.outcome.image] = key;
-    pool_.ask({std::move(*next.failure.outcome.failed), evidence, deadline_});
-    alike.asked = std::move(next);
+    Failure &failure = turn.failed->failure;
+    const oracle::Evidence &evidence = evidence_of(failure);
+    asked_.insert(Grouping::key_of(evidence));
+    turn.asked = true;
+    pool_.ask({std::move(*failure.outcome.failed), evidence, deadline_});
 }
 
-void Triage::take(const Answer &answer)
+void Triage::take(Answer answer)
 {
-    const auto key = asked_keys_.find(answer.image);
-    CHECK(key != asked_keys_.end(), "an answer to a question that was asked");
-    Alike &alike = alike_[key->second];
-    asked_keys_.erase(key);
-    Case answered = std::move(*alike.asked);
-    alike.asked.reset();
+    Turn &turn = turn_of(answer.image);
+    asked_.erase(Grouping::key_of(evidence_of(turn.failed->failure)));
+    turn.answer = std::move(answer);
+    advance();
+}
+
+void Triage::advance()
+{
+    while (!turns_.empty() && turns_.front().judged) {
+        Turn &next = turns_.front();
+        if (next.failed && !finish(next))
+            return;
+        numbers_.erase(next.image);
+        turns_.pop_front();
+        ++turns_before_;
+    }
+}
+
+// False: it has to wait for an answer.
+bool Triage::finish(Turn &turn)
+{
+    Case &failed = *turn.failed;
+    if (may_ask(failed.failure) || turn.asked)
+        failed.explanation.like =
+            grouping_.explained_by(evidence_of(failed.failure), failed.explanation);
+    const bool unknown = failed.explanation.like.empty() && !stopped_;
+    if (unknown && !turn.asked && may_ask(failed.failure))
+        ask(turn);
+    if (turn.asked && !turn.answer && !stopped_)
+        return false; // also if it is like another by now: who asks gets an answer
+    if (turn.answer)
+        explain(failed, *turn.answer);
+    file(failed);
+    return true;
+}
+
+void Triage::explain(Case &answered, const Answer &answer)
+{
+    desk_.results.put_probes(answer);
+    if (!answered.explanation.like.empty())
+        return;
     answered.explanation.decided = answer.decided;
     name_code(answered);
     answered.explanation.probing_failed = !answer.decided && !answer.gave_up;
-    desk_.results.put_probes(answer);
-    file(answered);
-    for (Case &each : std::exchange(alike.waiting, {}))
-        consider(std::move(each));
 }
 
 StoreCode Triage::code_of(const trace::EventRef &store)
@@ -130,13 +174,11 @@ void Triage::name_code(Case &answered)
 void Triage::stop_asking()
 {
     stopped_ = true;
-    asked_keys_.clear();
-    for (auto &[key, alike] : std::exchange(alike_, {})) {
-        if (alike.asked)
-            file(*alike.asked);
-        for (const Case &each : alike.waiting)
-            file(each);
-    }
+    for (Turn &turn : turns_)
+        if (turn.failed)
+            finish(turn);
+    turns_.clear();
+    numbers_.clear();
 }
 
 void Triage::file(const Case &filed)

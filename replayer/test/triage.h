@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <utility>
 
 #include "analyzer/symbols/code_names.h"
@@ -30,8 +31,9 @@ struct Failure {
     trace::EventRef last_store; // before the power failure
 };
 
-// For the thread that writes the results. Of failures with the same evidence one at a time is asked
-// about; the others wait for what comes out.
+// For the thread that writes the results. Failures become part of findings in the order in which
+// their images were submitted, whichever worker is done first: the same test has the same findings.
+// Of failures with the same evidence one at a time is asked about.
 class Triage {
 public:
     // Where findings go, and what names their code.
@@ -45,8 +47,11 @@ public:
     // `pool` and `hangs`: of the test. Nothing is asked after `deadline`.
     Triage(const Desk &desk, WorkerPool &pool, const HangWatch &hangs, Deadline deadline);
 
+    // Every image that is tested, in the order of the walk; what came out follows.
+    void expect(std::uint64_t image);
+    void pass(std::uint64_t image);
     void add(Failure failure);
-    void take(const Answer &answer);
+    void take(Answer answer);
     // What is still open becomes part of a finding as far as it is known.
     void stop_asking();
 
@@ -63,14 +68,21 @@ private:
         Failure failure;
         Explanation explanation;
     };
-    // Of the same evidence.
-    struct Alike {
-        std::optional<Case> asked = {};
-        std::deque<Case> waiting = {};
+    // An image's place in the order.
+    struct Turn {
+        std::uint64_t image = 0;
+        bool judged = false;
+        bool asked = false;
+        std::optional<Case> failed = {};
+        std::optional<Answer> answer = {};
     };
 
     bool may_ask(const Failure &failure) const;
-    void consider(Case next);
+    Turn &turn_of(std::uint64_t image);
+    void ask(Turn &turn);
+    void advance();
+    bool finish(Turn &turn);
+    void explain(Case &answered, const Answer &answer);
     StoreCode code_of(const trace::EventRef &store);
     void name_code(Case &answered);
     void file(const Case &filed);
@@ -84,8 +96,10 @@ private:
     const Operations operations_;
     std::map<std::pair<trace::SiteId, trace::StackId>, StoreCode> code_; // that has names
     Grouping grouping_;
-    std::map<std::string, Alike> alike_;              // by evidence
-    std::map<std::uint64_t, std::string> asked_keys_; // by image: whose alike_ has it as asked
+    std::deque<Turn> turns_;                                   // that have not come
+    std::uint64_t turns_before_ = 0;                           // that have
+    std::unordered_map<std::uint64_t, std::uint64_t> numbers_; // of the turns, by image
+    std::set<std::string> asked_;                              // kinds of evidence, at the moment
     std::set<std::uint64_t> open_;
     std::size_t findings_ = 0;
     std::set<std::string> bugs_;

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstring>
 #include <fstream>
+#include <thread>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -394,6 +395,55 @@ TEST(TestRun, WhatDecidesIsFoundByTests)
     ASSERT_TRUE(place_of(fresh.findings[1], findings::kAbsent));
     EXPECT_EQ(place_of(fresh.findings[1], findings::kAbsent)->operation, body);
     EXPECT_GT(fresh.probes, 0u);
+}
+
+// What the first failing image says comes out when other images are done.
+class LateFirst : public oracle::Judge {
+public:
+    explicit LateFirst(std::unique_ptr<oracle::Judge> judge) : judge_(std::move(judge)) {}
+
+    void prepare(guest::JudgedGuest &guest) override { judge_->prepare(guest); }
+    bool others_first = false;
+
+private:
+    void examine(const Subject &subject, Judgement &judgement) override
+    {
+        judgement = judge_->judge(subject);
+        ++judged_;
+        if (!others_first || judgement.verdict == Verdict::pass || late_.exchange(true))
+            return;
+        const unsigned wanted = judged_ + 8;
+        const Deadline patience = Deadline::after(std::chrono::seconds(60));
+        while (judged_ < wanted && !patience.passed())
+            std::this_thread::yield();
+        EXPECT_GE(judged_, wanted) << "the other worker judges";
+    }
+
+    std::unique_ptr<oracle::Judge> judge_;
+    std::atomic<unsigned> judged_ = 0;
+    std::atomic<bool> late_ = false;
+};
+
+TEST(TestRun, FindingsDoNotDependOnWhichWorkerIsDoneFirst)
+{
+    const RecordedRun two_flags(kTwoFlags);
+    const auto findings_of = [&](unsigned jobs) {
+        LateFirst judge(two_flags.judge({}));
+        judge.others_first = jobs > 1;
+        TestOptions options = options_of("none-all,subsets:2");
+        options.walk.window =
+            states::parse_window("op:3-19", trace::TraceReader(two_flags.files().trace()));
+        options.jobs = jobs;
+        options.restart = true;
+        nlohmann::json found = nlohmann::json::array();
+        for (const Finding &each :
+             test_run(two_flags.files(), two_flags.guest(), judge, options, {}).findings)
+            found.push_back(report::to_json(each));
+        return found;
+    };
+    const nlohmann::json alone = findings_of(1);
+    EXPECT_EQ(alone.size(), 2u);
+    EXPECT_EQ(findings_of(2), alone);
 }
 
 } // namespace
