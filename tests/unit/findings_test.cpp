@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "analyzer/findings/baseline.h"
-#include "analyzer/findings/filter.h"
 #include "analyzer/findings/relate.h"
 #include "analyzer/findings/site_name.h"
 #include "analyzer/report/formats.h"
@@ -14,64 +13,12 @@
 #include "base/child_process.h"
 #include "base/files.h"
 #include "base/json.h"
+#include "made_findings.h"
 
 namespace fencepost::report {
 namespace {
 
 using namespace nlohmann::literals;
-using findings::Decides;
-using findings::Finding;
-using findings::Kind;
-using findings::Severity;
-
-symbols::CodePlace code(const std::string &function, std::uint64_t offset)
-{
-    return {.function = function, .offset = offset, .named = true, .module = "/bin/app"};
-}
-
-findings::Place place(std::string_view role, const std::string &function,
-                      const std::string &caller = "main", const std::string &operation = "")
-{
-    return {.role = std::string(role),
-            .at = {.event = {7, 3, 1}, .code = code(function, 8), .callers = {code(caller, 4)}},
-            .operation = operation};
-}
-
-Finding of_rule(const std::string &function, const std::string &caller = "main")
-{
-    return {.id = "missing-flush-1",
-            .title = "a store was not flushed by the end of the run",
-            .summary = "a store was not flushed",
-            .count = 1,
-            .places = {place(findings::kAt, function, caller), place("earlier flush", "flush")},
-            .rule = "missing-flush",
-            .first_seq = 7,
-            .last_seq = 7};
-}
-
-Finding of_states(std::string_view role, const std::string &function)
-{
-    Finding finding = {.id = "0123456789ab",
-                       .kind = Kind::crash_state,
-                       .title = "record 2 is lost",
-                       .summary = "a record is lost",
-                       .count = 3,
-                       .places = {place(role, function, "main", "write a")},
-                       .evidence = {{"fsck", "inconsistent", "", "it says \xff", "{\"exit\": 4}"}},
-                       .verdict = "inconsistent",
-                       .oracle = "fsck",
-                       .state = "1@2",
-                       .image = 5};
-    if (role != findings::kLast)
-        finding.places.push_back(place(findings::kLast, "fence"));
-    if (role == findings::kAbsent)
-        finding.absent_sites = {3};
-    if (role == findings::kPresent)
-        finding.present_sites = {3};
-    finding.decides = with_stores(Decides::neither, !finding.absent_sites.empty(),
-                                  !finding.present_sites.empty());
-    return finding;
-}
 
 std::vector<std::string> related_to(Finding by_rule, Finding by_states)
 {
@@ -176,7 +123,8 @@ TEST(SiteName, SaysWhoWantsTheStore)
               (Names{"jbd2_commit [app]"}));
     EXPECT_EQ(named({"__strncpy_avx2", "sign", "main"}, ""), (Names{"sign [app]", "main [app]"}));
     EXPECT_EQ(named({"memcpy"}, ""), (Names{"memcpy [app]"})) << "no stack was recorded";
-    symbols::EventPlace of_libc = {.code = code("_IO_default_xsputn", 8), .callers = {code("say", 4)}};
+    symbols::EventPlace of_libc = {.code = code("_IO_default_xsputn", 8),
+                                   .callers = {code("say", 4)}};
     EXPECT_EQ(findings::site_name(of_libc, ""), "_IO_default_xsputn [app]");
     of_libc.code.module = "/lib/x86_64-linux-gnu/libc.so.6";
     EXPECT_EQ(findings::site_name(of_libc, ""), "say [app]");
@@ -374,34 +322,6 @@ TEST(ReportFormats, ATerminalDoesNotObeyTheText)
     EXPECT_NE(render("text", report).find("\\x1b[2J\\nfindings   0"), std::string::npos);
     for (const char *format : {"json", "sarif"})
         EXPECT_TRUE(nlohmann::json::accept(render(format, report))) << format;
-}
-
-TEST(Filter, BySeverityFunctionAndModule)
-{
-    std::vector<Finding> all = {of_rule("append"), of_rule("insert.part.0", "put"),
-                                of_states(findings::kAbsent, "append")};
-    all[1].severity = Severity::performance;
-    all[2].places[0].at.code.module = "/lib/modules/nova.ko";
-    const auto left = [&](const findings::Filter &filter) {
-        std::vector<Finding> some = all;
-        const std::string sentence = findings::apply(filter, some);
-        std::string names;
-        for (const Finding &each : some)
-            names += each.places[0].at.code.function + " ";
-        return names + "| " + sentence;
-    };
-    EXPECT_EQ(left({}), "append insert.part.0 append | ");
-    EXPECT_EQ(left({.severities = {Severity::performance}}),
-              "insert.part.0 | 1 of 3 findings shown, 2 left out by --severity");
-    EXPECT_EQ(left({.function = "insert"}),
-              "insert.part.0 | 1 of 3 findings shown, 2 left out by --function");
-    EXPECT_EQ(left({.function = "put"}),
-              "insert.part.0 | 1 of 3 findings shown, 2 left out by --function");
-    EXPECT_EQ(left({.function = "app"}), "| 0 of 3 findings shown, 3 left out by --function");
-    EXPECT_EQ(left({.module = "nova.ko"}),
-              "append | 1 of 3 findings shown, 2 left out by --module");
-    EXPECT_EQ(left({.severities = {Severity::bug}, .module = "/bin/app"}),
-              "append append | 2 of 3 findings shown, 1 left out by --severity, --module");
 }
 
 } // namespace
