@@ -1,33 +1,40 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What SARIF 2.1.0 (OASIS, sections 3.13 to 3.55) requires of the objects that we write, restated: not its schema's text."""
+"""Whether a document is SARIF 2.1.0: which properties its objects have and must have says `sarif_om`, whose classes are made from
+the schema of OASIS; types and values of those that we write are restated from the standard (sections 3.13 to 3.55)."""
 import re
+
+import attr
+import sarif_om
 
 LEVELS = {"none", "note", "warning", "error"}
 KINDS = {"pass", "open", "informational", "notApplicable", "review", "fail"}
 BASELINE = {"new", "unchanged", "updated", "absent"}
 TEXT, NUMBER, LIST, OBJECT = str, int, list, dict
 
-# Of each object: required properties, and all that we may write, with their types.
+# Of each object its class, and the types of what we write.
 OBJECTS = {
-    "log": ({"version", "runs"}, {"$schema": TEXT, "version": TEXT, "runs": LIST}),
-    "run": ({"tool"}, {"tool": OBJECT, "invocations": LIST, "results": LIST}),
-    "tool": ({"driver"}, {"driver": OBJECT}),
-    "driver": ({"name"}, {"name": TEXT, "version": TEXT, "rules": LIST}),
-    "rule": ({"id"}, {"id": TEXT, "shortDescription": OBJECT, "fullDescription": OBJECT, "defaultConfiguration": OBJECT}),
-    "configuration": (set(), {"level": TEXT}),
-    "message": ({"text"}, {"text": TEXT}),
-    "invocation": ({"executionSuccessful"}, {"executionSuccessful": bool, "toolExecutionNotifications": LIST}),
-    "notification": ({"message"}, {"level": TEXT, "message": OBJECT}),
-    "result": ({"message"}, {"ruleId": TEXT, "ruleIndex": NUMBER, "level": TEXT, "kind": TEXT, "message": OBJECT, "locations": LIST,
-                             "relatedLocations": LIST, "stacks": LIST, "partialFingerprints": OBJECT, "properties": OBJECT,
-                             "occurrenceCount": NUMBER, "baselineState": TEXT}),
-    "location": (set(), {"id": NUMBER, "logicalLocations": LIST, "physicalLocation": OBJECT, "message": OBJECT}),
-    "logical": (set(), {"name": TEXT, "kind": TEXT, "fullyQualifiedName": TEXT}),
-    "physical": ({"artifactLocation"}, {"artifactLocation": OBJECT, "region": OBJECT}),
-    "artifact": ({"uri"}, {"uri": TEXT}),
-    "region": (set(), {"startLine": NUMBER}),
-    "stack": ({"frames"}, {"message": OBJECT, "frames": LIST}),
-    "frame": (set(), {"location": OBJECT}),
+    "log": (sarif_om.SarifLog, {"$schema": TEXT, "version": TEXT, "runs": LIST}),
+    "run": (sarif_om.Run, {"tool": OBJECT, "invocations": LIST, "results": LIST}),
+    "tool": (sarif_om.Tool, {"driver": OBJECT}),
+    "driver": (sarif_om.ToolComponent, {"name": TEXT, "version": TEXT, "rules": LIST}),
+    "rule": (sarif_om.ReportingDescriptor,
+             {"id": TEXT, "shortDescription": OBJECT, "fullDescription": OBJECT, "defaultConfiguration": OBJECT}),
+    "configuration": (sarif_om.ReportingConfiguration, {"level": TEXT}),
+    "description": (sarif_om.MultiformatMessageString, {"text": TEXT}),
+    "message": (sarif_om.Message, {"text": TEXT}),
+    "invocation": (sarif_om.Invocation, {"executionSuccessful": bool, "toolExecutionNotifications": LIST}),
+    "notification": (sarif_om.Notification, {"level": TEXT, "message": OBJECT}),
+    "result": (sarif_om.Result,
+               {"ruleId": TEXT, "ruleIndex": NUMBER, "level": TEXT, "kind": TEXT, "message": OBJECT, "locations": LIST,
+                "relatedLocations": LIST, "stacks": LIST, "partialFingerprints": OBJECT, "properties": OBJECT,
+                "occurrenceCount": NUMBER, "baselineState": TEXT}),
+    "location": (sarif_om.Location, {"id": NUMBER, "logicalLocations": LIST, "physicalLocation": OBJECT, "message": OBJECT}),
+    "logical": (sarif_om.LogicalLocation, {"name": TEXT, "kind": TEXT, "fullyQualifiedName": TEXT}),
+    "physical": (sarif_om.PhysicalLocation, {"artifactLocation": OBJECT, "region": OBJECT}),
+    "artifact": (sarif_om.ArtifactLocation, {"uri": TEXT}),
+    "region": (sarif_om.Region, {"startLine": NUMBER}),
+    "stack": (sarif_om.Stack, {"message": OBJECT, "frames": LIST}),
+    "frame": (sarif_om.StackFrame, {"location": OBJECT}),
 }
 # What is in the objects and lists above.
 INSIDE = {
@@ -35,7 +42,7 @@ INSIDE = {
     "run": {"tool": "tool", "invocations": "invocation", "results": "result"},
     "tool": {"driver": "driver"},
     "driver": {"rules": "rule"},
-    "rule": {"shortDescription": "message", "fullDescription": "message", "defaultConfiguration": "configuration"},
+    "rule": {"shortDescription": "description", "fullDescription": "description", "defaultConfiguration": "configuration"},
     "invocation": {"toolExecutionNotifications": "notification"},
     "notification": {"message": "message"},
     "result": {"message": "message", "locations": "location", "relatedLocations": "location", "stacks": "stack"},
@@ -47,8 +54,15 @@ INSIDE = {
 VALUES = {"level": LEVELS, "baselineState": BASELINE}
 
 
+def properties_of(standard):
+    """(all, required) of a class."""
+    fields = {each.metadata["schema_property_name"]: each.default is attr.NOTHING for each in attr.fields(standard)}
+    return set(fields), {name for name, required in fields.items() if required}
+
+
 def mistakes_in(kind, value, where):
-    required, allowed = OBJECTS[kind]
+    standard, types = OBJECTS[kind]
+    allowed, required = properties_of(standard)
     if not isinstance(value, dict):
         return [f"{where}: no object"]
     wrong = [f"{where}: lacks {name}" for name in sorted(required - value.keys())]
@@ -56,8 +70,10 @@ def mistakes_in(kind, value, where):
         at = f"{where}.{name}"
         if name not in allowed:
             wrong.append(f"{at}: no such property")
-        elif not isinstance(inner, allowed[name]) or (allowed[name] is NUMBER and isinstance(inner, bool)):
-            wrong.append(f"{at}: {inner!r} is no {allowed[name].__name__}")
+        elif name not in types:
+            wrong.append(f"{at}: its type is not known here")
+        elif not isinstance(inner, types[name]) or (types[name] is NUMBER and isinstance(inner, bool)):
+            wrong.append(f"{at}: {inner!r} is no {types[name].__name__}")
         elif name in VALUES and inner not in VALUES[name]:
             wrong.append(f"{at}: {inner!r} is none of its values")
         elif name in INSIDE.get(kind, {}):
