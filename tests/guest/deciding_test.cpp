@@ -157,5 +157,65 @@ TEST(Findings, DoNotDependOnWhichWorkerIsDoneFirst)
     EXPECT_EQ(findings_of(2), alone);
 }
 
+// Three flags, each durable while the five lines of its record are in flight, and stay so for a
+// while: stores that change nothing end epochs. All that recovery says is the same. Lengths differ
+// as above.
+std::string three_causes(unsigned epochs)
+{
+    std::string ops =
+        "open f ledger rdwr\nmap m f 0 16384\nstore m 12288 \"x\"\nflush m 12288 1\nfence\n";
+    std::string checks;
+    const std::pair<std::string, std::string> texts[] = {
+        {"body", "ok"}, {"bodybody", "valid"}, {"bodybodybodybody", "validated"}};
+    unsigned record = 0;
+    for (const auto &[body, flag] : texts) {
+        for (unsigned line = 0; line < 5; ++line)
+            ops += fmt::format("store m {} \"{}\"\n", record + line * 64, body);
+        ops += fmt::format("store m {0} \"{1}\"\nflush m {0} 9\nfence\n", 4096 + record, flag);
+        for (unsigned i = 0; i < epochs; ++i)
+            ops += "store m 12288 \"x\"\nflush m 12288 1\nfence\n";
+        ops += fmt::format("flush m {} 320\nfence\n", record);
+        checks += fmt::format("if has {} {}; then for at in 0 64 128 192 256; do has $(({} + at)) "
+                              "{} || {{ echo wrong; exit 1; }}; done; fi\n",
+                              4096 + record, flag, record, body);
+        record += 1024;
+    }
+    return fmt::format(R"(
+pm.size = "32M"
+file_system.type = "ext4"
+[setup]
+script = "dd if=/dev/zero of=ledger bs=4096 count=4 2>/dev/null"
+[workload]
+kind = "ops"
+text = """
+{}unmap m
+"""
+[test]
+oracles = ["program"]
+recovery = ["sh", "-c", """
+has() {{ [ \"$(dd if=/mnt/pm/ledger bs=1 skip=$1 count=${{#2}} 2>/dev/null)\" = $2 ]; }}
+{}"""]
+)",
+                       ops, checks);
+}
+
+TEST(Findings, FiveThousandFailingStatesOfThreeCauses)
+{
+    const RecordedRun run(three_causes(10));
+    const auto judge = run.judge({});
+    TestOptions options = options_of("exhaustive:100000");
+    options.walk.window = states::parse_window("op:5-", trace::TraceReader(run.files().trace()));
+    const TestReport report = test_run(run.files(), run.guest(), *judge, options, {});
+    std::uint64_t states = 0;
+    for (const Finding &each : report.findings)
+        states += each.state_count;
+    std::printf("%llu failing states, %llu failing images, %zu findings\n",
+                static_cast<unsigned long long>(states),
+                static_cast<unsigned long long>(report.verdicts.at("inconsistent")),
+                report.findings.size());
+    EXPECT_GE(states, 5000u);
+    EXPECT_EQ(report.findings.size(), 3u);
+}
+
 } // namespace
 } // namespace fencepost::test
