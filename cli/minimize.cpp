@@ -88,8 +88,7 @@ void print_shortened(const std::string &finding,
                      const std::optional<test::ShortenedWorkload> &found)
 {
     if (!found) {
-        fmt::print("finding {}: the workload is not made of file operations: not shortened\n",
-                   finding);
+        fmt::print("finding {}: the workload is one program: not shortened\n", finding);
         return;
     }
     fmt::print("finding {}: workload of {} operations, {} are enough{} ({} recordings, {:.0f} s)\n",
@@ -158,13 +157,13 @@ void add_minimize(App &app, Context &context)
     verb->add_option("--accelerator", options->accelerator, "auto (KVM where it works), kvm or tcg")
         ->capture_default_str();
     verb->add_flag("--workload", request.workload,
-                   "Shortens the workload too: leaves out file operations, makes sizes smaller, "
-                   "and records again each time");
+                   "Shortens the workload too: leaves out operations or commands, makes numbers "
+                   "smaller, and records again each time");
     verb->add_flag("--force", request.force, "Also findings that were minimized before");
-    verb->footer(
-        "Writes minimal.json, fail.delta, pass.delta (with --workload also workload.ops) into "
-        "RUN/findings/ID. Example: "
-        "docs/how-to/minimize.md.");
+    verb->footer("Writes minimal.json, fail.delta, pass.delta (with --workload also workload.ops "
+                 "or workload.sh) into "
+                 "RUN/findings/ID. Example: "
+                 "docs/how-to/minimize.md.");
     verb->examples({{"minimize run", "all bugs of the run"},
                     {"minimize run FINDING --workload", "one of them, and a shorter workload"}});
     verb->callback([options, &context] { run_minimize(context, *options); });

@@ -122,8 +122,9 @@ std::vector<std::string> own_programs(const Inputs &inputs)
     std::vector<std::string> paths;
     for (const agent::JobFile &file : inputs.workload.files)
         paths.push_back(file.path);
-    if (const auto &argv = workload_of(inputs).command.argv; !argv.empty())
-        paths.push_back(argv.front());
+    const agent::JobStep &step = workload_of(inputs);
+    if (!step.command.argv.empty() && step.operations.empty()) // else it is a shell
+        paths.push_back(step.command.argv.front());
     return paths;
 }
 

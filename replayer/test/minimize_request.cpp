@@ -111,16 +111,21 @@ private:
         }
     }
 
-    // workload.ops in the finding's folder, if it is shorter than the whole one.
+    // In the finding's folder, if it is shorter than the whole one.
     void shorten(Finding finding)
     {
+        const std::optional<WorkloadLines> workload = WorkloadLines::of(inputs_);
+        if (!workload) {
+            listener_.shortened(finding.id, std::nullopt);
+            return;
+        }
         const symbols::CodeNames names(reader_);
         for (findings::Place &place : finding.places)
             place.at = names.place(place.at.event);
         if (listener_.say)
             listener_.say(fmt::format("shortening the workload for {}", finding.id));
-        const std::optional<ShortenedWorkload> found =
-            shorten_workload(inputs_, finding, cache_,
+        const ShortenedWorkload found =
+            shorten_workload(*workload, finding, cache_,
                              {.oracles = oracles_,
                               .backend = request_.backend,
                               .accelerator = request_.accelerator,
@@ -128,11 +133,11 @@ private:
                                   states::parse_crash_state(finding.state).seq),
                               .deadline = deadline_,
                               .say = listener_.say});
-        if (found && found->operations < found->operations_before)
+        if (found.operations < found.operations_before)
             files_.folder()
                 .made_below("findings")
                 .made_below(finding.id)
-                .write("workload.ops", text_of(found->workload.lines));
+                .write(workload->file(), workload->text_of(found.workload.lines));
         listener_.shortened(finding.id, found);
         throw_if_interrupted();
     }

@@ -8,6 +8,7 @@
 #include <spdlog/spdlog.h>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "base/interrupt.h"
 #include "base/scratch.h"
 #include "replayer/record/record_run.h"
@@ -29,11 +30,9 @@ public:
         : scratch_(cache), cache_(cache), files_{scratch_.path() / "run"}
     {
         const run::NewRun run(files_.directory, run::Replace::unfinished_only);
-        run::Spec names;
-        names.test.incidental = inputs.test.incidental;
-        finished_ =
-            record::record_inputs(files_, inputs, names, cache, {[](const auto &) {}, {}}).end ==
-            run::WorkloadEnd::finished;
+        finished_ = record::record_inputs(files_, inputs, names_of(inputs), cache,
+                                          {[](const auto &) {}, {}})
+                        .end == run::WorkloadEnd::finished;
     }
 
     bool shows(const findings::Finding &finding, const std::string &window,
@@ -64,6 +63,19 @@ public:
     }
 
 private:
+    // What gives names to code is that of the run; the files may be others on the host by now.
+    run::Spec names_of(const run::Inputs &inputs) const
+    {
+        run::Spec names;
+        names.test.incidental = inputs.test.incidental;
+        for (const agent::JobFile &file : inputs.workload.files) {
+            const auto path = scratch_.path() / fmt::format("file-{}", names.copies.size());
+            write_file(path, file.contents);
+            names.copies.push_back({path, file.path});
+        }
+        return names;
+    }
+
     ScratchDirectory scratch_;
     const std::filesystem::path &cache_;
     const run::RunFiles files_;
@@ -76,7 +88,7 @@ public:
     explicit Whereabouts(std::string operation) : operation_(std::move(operation)) {}
 
     // The part of the recording to test; nothing: the operation is not among the lines.
-    std::optional<std::string> window(const Lines &lines, const agent::OpsProgram &program)
+    std::optional<std::string> window(const Lines &lines, const WorkloadLines &workload)
     {
         if (operation_.empty())
             return "";
@@ -86,15 +98,10 @@ public:
             place_ = {lines.size(), static_cast<std::size_t>(found - lines.begin())};
         else if (place_.first != lines.size())
             return std::nullopt;
-        const std::string &text = lines[place_.second];
-        for (const agent::OpsPhase &phase : program.phases)
-            for (const agent::OpsThread &thread : phase.threads)
-                for (const agent::Op &op : thread.ops)
-                    if (op.text == text && op.number != 0)
-                        return fmt::format(
-                            "op:{}-{}", op.number,
-                            std::min<std::size_t>(op.number + 1, operations_in(program)));
-        return "";
+        const auto number = workload.number_of(lines, lines[place_.second]);
+        return number ? fmt::format("op:{}-{}", *number,
+                                    std::min<std::size_t>(*number + 1, workload.operations(lines)))
+                      : "";
     }
 
 private:
@@ -119,31 +126,26 @@ bool is_same_cause(const findings::Finding &a, const findings::Finding &b)
     return !comparable && a.summary == b.summary;
 }
 
-std::optional<ShortenedWorkload> shorten_workload(const run::Inputs &inputs,
-                                                  const findings::Finding &finding,
-                                                  const std::filesystem::path &cache,
-                                                  const ShortenOptions &options)
+ShortenedWorkload shorten_workload(const WorkloadLines &workload, const findings::Finding &finding,
+                                   const std::filesystem::path &cache,
+                                   const ShortenOptions &options)
 {
-    if (run::workload_of(inputs).kind != agent::StepKind::ops)
-        return std::nullopt;
-    const agent::OpsProgram &whole = run::workload_of(inputs).ops;
     ShortenedWorkload found;
-    found.operations_before = operations_in(whole);
+    const Lines whole = workload.all();
+    found.operations_before = workload.operations(whole);
     const Stopwatch watch;
     Whereabouts whereabouts(options.operation);
-    found.workload = shorten(lines_of(whole), [&](const Lines &lines) -> std::optional<bool> {
+    const auto still_fails = [&](const Lines &lines) -> std::optional<bool> {
         if (options.deadline.passed() || found.interrupted)
             return std::nullopt;
         try {
             throw_if_interrupted();
-            run::Inputs shorter = inputs;
-            agent::OpsProgram &program = shorter.workload.steps[inputs.workload_step].ops;
-            program = *program_of(lines);
-            const std::optional<std::string> window = whereabouts.window(lines, program);
+            const std::optional<std::string> window = whereabouts.window(lines, workload);
             if (!window)
                 return false;
             ++found.recordings;
-            const bool fails = ShorterRun(cache, shorter).shows(finding, *window, options);
+            const bool fails =
+                ShorterRun(cache, workload.with(lines)).shows(finding, *window, options);
             if (options.say)
                 options.say(fmt::format("workload of {} lines: {}", lines.size(),
                                         fails ? "still fails" : "does not show it"));
@@ -155,9 +157,11 @@ std::optional<ShortenedWorkload> shorten_workload(const run::Inputs &inputs,
             spdlog::debug("a shorter workload could not be tested: {}", error.what());
             return found.interrupted ? std::nullopt : std::optional(false);
         }
-    });
+    };
+    found.workload = shorten(
+        whole, [&](const Lines &lines) { return workload.operations(lines); }, still_fails);
     found.seconds = watch.seconds();
-    found.operations = operations_in(*program_of(found.workload.lines));
+    found.operations = workload.operations(found.workload.lines);
     return found;
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The shortest workload of file operations that still shows a finding, found by recording and
-// testing shorter ones.
+// The shortest workload that still shows a finding, found by recording and testing shorter ones.
 #pragma once
 
 #include <chrono>
@@ -12,7 +11,7 @@
 #include "analyzer/findings/finding.h"
 #include "base/deadline.h"
 #include "replayer/run/inputs.h"
-#include "replayer/test/workload_text.h"
+#include "replayer/test/workload_lines.h"
 
 namespace fencepost::test {
 
@@ -40,11 +39,10 @@ struct ShortenedWorkload {
 // the same function decides it.
 bool is_same_cause(const findings::Finding &a, const findings::Finding &b);
 
-// Nothing: the workload is no list of operations. `finding`: with the names of its code. Runs are
+// `finding`: with the names of its code. Runs are
 // made in the cache's scratch directory, one after the other, and removed.
-std::optional<ShortenedWorkload> shorten_workload(const run::Inputs &inputs,
-                                                  const findings::Finding &finding,
-                                                  const std::filesystem::path &cache,
-                                                  const ShortenOptions &options);
+ShortenedWorkload shorten_workload(const WorkloadLines &workload, const findings::Finding &finding,
+                                   const std::filesystem::path &cache,
+                                   const ShortenOptions &options);
 
 } // namespace fencepost::test

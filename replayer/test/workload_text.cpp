@@ -19,8 +19,8 @@ constexpr std::uint64_t kSizes[] = {0, 1, 8, 64, 4096};
 
 class Shortener {
 public:
-    Shortener(const Lines &lines, const StillFails &still_fails)
-        : lines_(lines), still_fails_(still_fails)
+    Shortener(const Lines &lines, const OperationsIn &operations, const StillFails &still_fails)
+        : lines_(lines), operations_(operations), still_fails_(still_fails)
     {
     }
 
@@ -53,9 +53,8 @@ private:
             return std::nullopt;
         if (const auto known = said_.find(lines); known != said_.end())
             return known->second;
-        const auto program = program_of(lines);
         std::optional<bool> said = false;
-        if (program && operations_in(*program) != 0)
+        if (operations_(lines) != 0)
             said = still_fails_(lines);
         stopped_ = !said;
         if (!said)
@@ -103,6 +102,7 @@ private:
     }
 
     const Lines &lines_;
+    const OperationsIn &operations_;
     const StillFails &still_fails_;
     std::map<Lines, bool> said_;
     Lines best_;
@@ -161,9 +161,9 @@ std::size_t operations_in(const agent::OpsProgram &program)
     return count;
 }
 
-Shortened shorten(const Lines &lines, const StillFails &still_fails)
+Shortened shorten(const Lines &lines, const OperationsIn &operations, const StillFails &still_fails)
 {
-    return Shortener(lines, still_fails).run();
+    return Shortener(lines, operations, still_fails).run();
 }
 
 } // namespace fencepost::test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A workload of file operations as lines that can be left out or made smaller.
+// A workload as lines that can be left out or made smaller.
 #pragma once
 
 #include <functional>
@@ -29,8 +29,12 @@ struct Shortened {
     bool complete = false;
 };
 
-// Lines left out, then numbers made smaller: those of data, lengths and offsets. What is no program
-// is not asked about.
-Shortened shorten(const Lines &lines, const StillFails &still_fails);
+// How many operations lines have; 0: they are no workload.
+using OperationsIn = std::function<std::size_t(const Lines &)>;
+
+// Lines left out, then numbers made smaller: those of data, lengths and offsets. What is no
+// workload is not asked about.
+Shortened shorten(const Lines &lines, const OperationsIn &operations,
+                  const StillFails &still_fails);
 
 } // namespace fencepost::test

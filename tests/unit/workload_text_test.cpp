@@ -41,7 +41,11 @@ struct Counted {
     Shortened shorten_lines(const Lines &lines)
     {
         std::set<Lines> seen;
-        return shorten(lines, [&](const Lines &tried) -> std::optional<bool> {
+        const auto operations = [](const Lines &tried) {
+            const auto program = program_of(tried);
+            return program ? operations_in(*program) : 0;
+        };
+        return shorten(lines, operations, [&](const Lines &tried) -> std::optional<bool> {
             if (asked == most)
                 return std::nullopt;
             ++asked;
