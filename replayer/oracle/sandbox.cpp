@@ -36,7 +36,9 @@ void add_system(std::vector<std::string> &command)
         else
             command.insert(command.end(), {"--ro-bind-try", name, name});
     }
-    command.insert(command.end(), {"--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache"});
+    // Programs of /usr may be links through here: awk is in Debian.
+    for (const char *name : {"/etc/ld.so.cache", "/etc/alternatives"})
+        command.insert(command.end(), {"--ro-bind-try", name, name});
     command.insert(command.end(), {"--dev", "/dev"});
 }
 
