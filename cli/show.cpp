@@ -83,8 +83,9 @@ void add_show(App &app, Context &context)
     verb->add_option("FINDING", options->finding,
                      "Id of a finding, or the first characters of one; default: a list of all");
     add_filter_arguments(*verb, options->filter);
-    verb->footer("Changes nothing, and works at any time, also beside `fencepost test`. Exit "
-                 "status 0 whatever was found.");
+    verb->footer("Works at any time, also beside `fencepost test`. Changes nothing but "
+                 "findings/ID/annotations.json: what an annotator says about the finding's "
+                 "places. Exit status 0 whatever was found.");
     verb->examples({{"show run", "what was found so far, also beside a test at work"},
                     {"show run --severity bug --module nova", "some of a long list"},
                     {"show run FINDING", "one finding with everything about it"}});

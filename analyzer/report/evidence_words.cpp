@@ -2,6 +2,7 @@
 // See evidence_words.h.
 #include "analyzer/report/evidence_words.h"
 
+#include <set>
 #include <sstream>
 
 #include <nlohmann/json.hpp>
@@ -108,6 +109,25 @@ EvidenceWords words_of(const findings::Evidence &evidence)
     return words;
 }
 
+namespace {
+
+constexpr std::size_t kMostPlaces = 16;
+
+// What the bytes that decide belong to, each place once.
+void add_places(const json &minimal, std::vector<std::string> &lines)
+{
+    std::set<std::string> known;
+    for (const char *stores : {"persisted", "lost", "differ"})
+        for (const json &store : list_at(minimal, stores))
+            for (const json &range : list_at(store, "bytes"))
+                if (const std::string text = text_at(range, "belongs_to");
+                    !text.empty() && known.size() < kMostPlaces &&
+                    known.insert(text_at(range, "place")).second)
+                    lines.push_back(text_at(range, "place") + ": " + text);
+}
+
+} // namespace
+
 std::vector<std::string> minimal_lines(const findings::Finding &finding,
                                        const std::string &document)
 {
@@ -128,6 +148,7 @@ std::vector<std::string> minimal_lines(const findings::Finding &finding,
     add("fails:    ", "fail");
     add("passes:   ", "pass");
     add("earliest: ", "earliest");
+    add_places(minimal, lines);
     return lines;
 }
 

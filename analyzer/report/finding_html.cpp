@@ -110,6 +110,7 @@ data event_data(const TimelineRow &row)
         what += fmt::format(", {} bytes", row.size);
     event.set("what", safe_text(what));
     event.set("place", safe_text(row.place));
+    event.set("belongs_to", row.belongs_to.empty() ? data(false) : data(safe_text(row.belongs_to)));
     event.set("code", safe_text(row.code));
     event.set("instruction", row.instruction.empty() || row.code.ends_with(')')
                                  ? data(false)
@@ -238,6 +239,8 @@ data finding_data(const ShownFinding &shown)
     made.set("timeline", shown.timeline ? timeline_data(*shown.timeline) : data(false));
     made.set("no_timeline",
              shown.no_timeline.empty() ? data(false) : data(safe_text(shown.no_timeline)));
+    made.set("not_annotated",
+             shown.not_annotated.empty() ? data(false) : data(safe_text(shown.not_annotated)));
     const list stacks = stacks_of(finding);
     made.set("has_stacks", !stacks.empty());
     made.set("stacks", stacks);

@@ -112,7 +112,8 @@ std::string instruction_of(const TimelineRow &row)
     return row.code.ends_with(')') || row.instruction.empty() ? "" : row.instruction;
 }
 
-Lines row_lines(const TimelineRow &row)
+// `before`: what the row above belongs to, which is not said again.
+Lines row_lines(const TimelineRow &row, const std::string &before)
 {
     Lines lines;
     if (row.skipped != 0)
@@ -136,6 +137,8 @@ Lines row_lines(const TimelineRow &row)
     if (!bytes.empty())
         lines.push_back(fmt::format("  {:>9}    {}{}{}", "", bytes,
                                     instruction.empty() ? "" : "    ", instruction));
+    if (!row.belongs_to.empty() && row.belongs_to != before)
+        lines.push_back(fmt::format("  {:>9}    {}", "", row.belongs_to));
     return lines;
 }
 
@@ -155,14 +158,19 @@ void add_timeline(Lines &lines, const ShownFinding &shown)
             fmt::format("  {:>9}  ==== power fails; {} ====", "", power_failure_words(timeline)));
         failed = true;
     };
+    std::string belongs_to;
     for (const TimelineRow &row : timeline.rows) {
         if (!failed && row.first_seq >= timeline.crash_seq)
             power_fails();
-        const Lines more = row_lines(row);
+        const Lines more = row_lines(row, belongs_to);
         lines.insert(lines.end(), more.begin(), more.end());
+        if (!row.place.empty())
+            belongs_to = row.belongs_to;
     }
     if (!failed)
         power_fails();
+    if (!shown.not_annotated.empty())
+        lines.push_back("What these places belong to is not known: " + shown.not_annotated);
 }
 
 void add_stacks(Lines &lines, const Finding &finding)

@@ -32,6 +32,8 @@ json to_json(const TimelineRow &row)
         result["instruction"] = row.instruction;
     if (!row.place.empty())
         result.update({{"place", row.place}, {"size", row.size}});
+    if (!row.belongs_to.empty())
+        result["belongs_to"] = row.belongs_to;
     if (!row.after.empty())
         result.update({{"before", row.before}, {"after", row.after}});
     if (row.fate != Fate::none)
@@ -130,6 +132,7 @@ json to_json(const ShownFinding &shown)
     result["during"] = or_null(shown.operation);
     result["timeline"] = shown.timeline ? to_json(*shown.timeline) : json();
     result["no_timeline"] = or_null(shown.no_timeline);
+    result["not_annotated"] = or_null(shown.not_annotated);
     result["minimal"] = minimal.is_object() ? minimal : json();
     result["folder"] = or_null(shown.folder);
     result["files"] = shown.files;

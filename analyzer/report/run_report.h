@@ -21,6 +21,7 @@ struct ShownFinding {
     findings::Finding finding;
     std::optional<Timeline> timeline = {}; // of the state that shows it, or of a rule's first event
     std::string no_timeline = {};          // why there is none
+    std::string not_annotated = {};        // why nobody said what its places in PM belong to
     std::string operation = {};            // during which power failed
     std::string kernel_log = {};           // of the image that shows it, its end
     std::string minimal = {};              // minimal.json; empty: not minimized

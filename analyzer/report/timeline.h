@@ -33,6 +33,8 @@ struct TimelineRow {
     std::string instruction; // disassembly
     std::uint64_t address = 0;
     std::string place; // pmem0+0x40
+    std::string belongs_to =
+        {}; // what the file system has there: "ext4: inode table, inode 12 (/a)"
     std::uint64_t size = 0;
     std::string before; // bytes in hexadecimal; empty: not shown
     std::string after;

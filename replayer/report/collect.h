@@ -12,7 +12,8 @@
 namespace fencepost::collect {
 
 // `rules`: what rules say about the trace. `say`: progress. Memory grows with epochs and findings,
-// not with the trace. Changes nothing in the run.
+// not with the trace. Changes nothing in the run but
+// annotations.json of findings.
 report::RunReport collect_report(const OpenedRun &run, findings::Report rules,
                                  const std::function<void(const std::string &line)> &say);
 

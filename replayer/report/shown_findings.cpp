@@ -85,7 +85,8 @@ std::vector<Finding> all_findings(std::vector<Finding> by_rules, std::vector<Fin
 }
 
 FindingShower::FindingShower(const OpenedRun &run)
-    : run_(run), timelines_(run.reader(), run.names(), run.incidental()), progress_(run.reader())
+    : run_(run), timelines_(run.reader(), run.names(), run.incidental()),
+      noter_(run.files(), run.reader()), progress_(run.reader())
 {
 }
 
@@ -148,6 +149,26 @@ void FindingShower::add_timeline(ShownFinding &shown)
             throw;
         shown.no_timeline = error.what();
     }
+    if (shown.timeline)
+        annotate(shown);
+}
+
+void FindingShower::annotate(ShownFinding &shown)
+{
+    std::vector<report::TimelineRow *> rows;
+    std::vector<std::uint64_t> addresses;
+    for (report::TimelineRow &row : shown.timeline->rows)
+        if (!row.place.empty()) {
+            rows.push_back(&row);
+            addresses.push_back(row.address);
+        }
+    const annotate::PlaceNotes notes =
+        noter_.ask_for(shown.finding.kind == Kind::rule ? "" : shown.finding.id,
+                       timelines_.initial(), shown.timeline->crash_seq, std::move(addresses));
+    for (report::TimelineRow *row : rows)
+        if (const auto found = notes.places.find(row->address); found != notes.places.end())
+            row->belongs_to = found->second;
+    shown.not_annotated = notes.missing;
 }
 
 } // namespace fencepost::collect

@@ -8,6 +8,7 @@
 #include "analyzer/findings/report.h"
 #include "analyzer/report/run_report.h"
 #include "analyzer/symbols/code_names.h"
+#include "replayer/annotate/place_notes.h"
 #include "replayer/oracle/progress.h"
 #include "replayer/report/results_view.h"
 #include "replayer/report/timelines.h"
@@ -48,15 +49,18 @@ public:
 
     // Without its timeline, which costs passes over the trace.
     report::ShownFinding show(const findings::Finding &finding) const;
-    // What is wrong with a state's id, or with what was recorded, is told in `no_timeline`.
+    // What is wrong with a state's id, or with what was recorded, is told in `no_timeline`. Its
+    // places are annotated; of a finding with a folder that is kept there.
     void add_timeline(report::ShownFinding &shown);
 
 private:
     std::string operation_at(std::uint64_t crash_seq) const;
     void add_files(report::ShownFinding &shown) const;
+    void annotate(report::ShownFinding &shown);
 
     const OpenedRun &run_;
     Timelines timelines_;
+    annotate::PlaceNoter noter_;
     oracle::ProgressTable progress_;
 };
 

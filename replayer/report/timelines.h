@@ -28,9 +28,10 @@ public:
     // Of a rule's finding that has an event.
     report::Timeline of_rule(const findings::Finding &finding);
 
+    const image::InitialImage &initial();
+
 private:
     void add_bytes(report::Timeline &timeline);
-    const image::InitialImage &initial();
 
     const trace::TraceReader &reader_;
     const symbols::CodeNames &names_;

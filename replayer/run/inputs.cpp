@@ -144,7 +144,8 @@ void save_inputs(const RunFiles &files, const Inputs &inputs)
           {"recovery_progress",
            inputs.test.recovery_progress ? json(*inputs.test.recovery_progress) : json(nullptr)},
           {"other_file_system", inputs.test.other_file_system},
-          {"time_limit", inputs.test.time_limit}}},
+          {"time_limit", inputs.test.time_limit},
+          {"annotator", inputs.test.annotator}}},
         {"model", {{"incidental", inputs.test.incidental}}},
         {"analyze",
          {{"transactions", texts_to_json(inputs.analyze.transactions)},
@@ -175,6 +176,7 @@ Inputs load_inputs(const RunFiles &files)
                        test.at("recovery"),          flag_from_json(test.at("recovery_progress")),
                        test.at("other_file_system"), test.at("time_limit")};
         inputs.test.incidental = incidental_from_json(document);
+        inputs.test.annotator = test.value("annotator", std::string());
         inputs.analyze = analyze_from_json(document.at("analyze"));
         inputs.spec = read_from(run, files.spec(), kMostText);
         if (!agent::decode_job(read_from(run, files.setup_job(), kMostJob), inputs.setup) ||
@@ -205,6 +207,7 @@ std::string judgement_text(const RunFiles &files)
     if (!document.is_object() || !document.contains("test") || !document["test"].is_object())
         fail(ErrorKind::trace, "inputs.json of {} is damaged", files.directory.string());
     document["test"].erase("oracles");
+    document["test"].erase("annotator");
     return json_text(document["test"], BadUtf8::refuse);
 }
 

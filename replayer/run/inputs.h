@@ -61,7 +61,8 @@ AnalyzeSpec load_analyze(const RunFiles &files);
 // What its spec says about incidental fences; likewise.
 std::vector<std::string> load_incidental(const RunFiles &files);
 
-// What the spec says about judging, but for the names of oracles; the same text for the same.
+// What the spec says about judging, but for the names of oracles and annotators; the same text for
+// the same.
 std::string judgement_text(const RunFiles &files);
 
 } // namespace fencepost::run

@@ -25,8 +25,8 @@ constexpr std::chrono::milliseconds kLockPause(10);
 
 // What fencepost writes into findings/ID.
 constexpr std::string_view kFindingFiles[] = {
-    "summary.json", "console.log", "image.delta", "tree.json",    "reproduce.sh",
-    "minimal.json", "pass.delta",  "fail.delta",  "workload.ops", "workload.sh"};
+    "summary.json", "console.log", "image.delta",  "tree.json",   "reproduce.sh",    "minimal.json",
+    "pass.delta",   "fail.delta",  "workload.ops", "workload.sh", "annotations.json"};
 
 std::vector<fs::path> recorded_files(const RunFiles &files)
 {

@@ -31,9 +31,9 @@ const std::vector<std::string> kWorkloadFields = {
     "environment", "system_calls", "unmount", "time_limit", "host_time_limit"};
 const std::vector<std::string> kCopyFields = {"from", "to"};
 const std::vector<std::string> kModelFields = {"incidental"};
-const std::vector<std::string> kTestFields = {"oracles",   "promise",           "semantics",
-                                              "recovery",  "recovery_progress", "other_file_system",
-                                              "time_limit"};
+const std::vector<std::string> kTestFields = {
+    "oracles",           "promise",           "semantics",  "recovery",
+    "recovery_progress", "other_file_system", "time_limit", "annotator"};
 const std::vector<std::string> kAnalyzeFields = {"transactions", "order", "suppressions"};
 
 class SpecParser {
@@ -307,6 +307,11 @@ void SpecParser::read_test()
         reader->refuse("other_file_system", "test.other_file_system is \"ext4\" or \"xfs\"");
     test.time_limit = static_cast<std::uint32_t>(
         reader->number("time_limit", 1, 86400).value_or(test.time_limit));
+    test.annotator = reader->text("annotator").value_or("");
+    if (test.annotator.find('/') != std::string::npos)
+        test.annotator = document_.host_path(*reader, "annotator", test.annotator).string();
+    if (reader->has("annotator") && test.annotator.empty())
+        reader->refuse("annotator", "test.annotator is a name, or the path of a folder");
 }
 
 void SpecParser::read_analyze()

@@ -70,6 +70,8 @@ struct TestSpec {
     std::optional<bool> recovery_progress = {};
     std::string other_file_system = {}; // for the oracle `differential`
     std::uint32_t time_limit = 60;      // seconds that a guest has for one image
+    // Says what bytes of the file system belong to; empty: what suits the file system.
+    std::string annotator = {};
     // Of [model]: functions whose fences do not count (trace::incidental_functions()).
     std::vector<std::string> incidental = {};
 

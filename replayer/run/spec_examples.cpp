@@ -52,6 +52,7 @@ constexpr Example kExamples[] = {
     {"test.recovery_progress", "true"},
     {"test.other_file_system", R"("xfs")"},
     {"test.time_limit", "60"},
+    {"test.annotator", R"("my-annotator/")"},
     {"model.incidental", R"(["my_barrier"])"},
     {"analyze.transactions", R"(["transactions.txt"])"},
     {"analyze.order", R"(["order.txt"])"},

@@ -74,12 +74,15 @@ std::string where_earliest(const MinimalFinding &minimal)
 json to_json(const MinimalStore &store, Regions regions)
 {
     json ranges = json::array();
-    for (const StoredBytes &each : store.bytes)
+    for (const StoredBytes &each : store.bytes) {
         ranges.push_back({{"place", symbols::pm_name(regions, each.address)},
                           {"address", each.address},
                           {"size", each.after.size()},
                           {"before", hex(each.before)},
                           {"after", hex(each.after)}});
+        if (!each.belongs_to.empty())
+            ranges.back()["belongs_to"] = each.belongs_to;
+    }
     json stack = json::array();
     for (const symbols::CodePlace &caller : store.at.at.callers)
         stack.push_back(text_of(caller));

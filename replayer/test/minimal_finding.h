@@ -23,6 +23,7 @@ struct StoredBytes {
     std::uint64_t address = 0;
     std::vector<std::byte> before = {};
     std::vector<std::byte> after = {};
+    std::string belongs_to = {}; // what the file system has there; empty: nobody knows
 };
 
 // A store, or the part of it that makes the difference.

@@ -3,6 +3,7 @@
 #include "replayer/test/minimizer.h"
 
 #include <nlohmann/json.hpp>
+#include <spdlog/spdlog.h>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -33,7 +34,8 @@ Minimizer::Minimizer(const run::RunFiles &run, const trace::TraceReader &reader,
                      const trace::IncidentalFences &incidental, const WorkerPlan &plan)
     : run_(run), points_{reader, plan.initial, incidental,
                          [&plan](std::uint64_t seq) { return plan.judge.expectation(seq); }},
-      known_(run.results()), asker_(plan, known_), names_(reader), operations_(reader)
+      known_(run.results()), asker_(plan, known_), names_(reader), operations_(reader),
+      noter_(run, reader)
 {
 }
 
@@ -54,8 +56,11 @@ std::optional<MinimalFinding> Minimizer::minimize(const findings::Finding &findi
     minimal.known = asker_.known();
     minimal.seconds = asker_.seconds();
     minimal.interrupted = asker_.interrupted();
-    if (minimal.reproduced)
+    if (minimal.reproduced) {
+        if (!minimal.interrupted)
+            annotate(minimal);
         write(minimal);
+    }
     return minimal;
 }
 
@@ -102,6 +107,26 @@ void Minimizer::find_earliest(const findings::Finding &finding, const NeededStor
     if (auto found = find_earliest_failure(points_, earliest, needed, asker_))
         earliest = std::move(*found);
     minimal.earliest = {states::id_of(earliest), earliest.seq, operations_.at(earliest.seq)};
+}
+
+void Minimizer::annotate(MinimalFinding &minimal)
+{
+    std::vector<StoredBytes *> ranges;
+    for (std::vector<MinimalStore> *stores : {&minimal.differ, &minimal.persisted, &minimal.lost})
+        for (MinimalStore &store : *stores)
+            for (StoredBytes &range : store.bytes)
+                ranges.push_back(&range);
+    std::vector<std::uint64_t> addresses;
+    for (const StoredBytes *range : ranges)
+        addresses.push_back(range->address);
+    const annotate::PlaceNotes notes =
+        noter_.ask(points_.initial, states::parse_crash_state(minimal.failing.state).seq,
+                   std::move(addresses));
+    for (StoredBytes *range : ranges)
+        if (const auto found = notes.places.find(range->address); found != notes.places.end())
+            range->belongs_to = found->second;
+    if (!notes.missing.empty())
+        spdlog::info("places in PM are not annotated: {}", notes.missing);
 }
 
 void Minimizer::write(const MinimalFinding &minimal) const

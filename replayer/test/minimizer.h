@@ -3,6 +3,7 @@
 #pragma once
 
 #include "analyzer/symbols/code_names.h"
+#include "replayer/annotate/place_notes.h"
 #include "replayer/run/run_directory.h"
 #include "replayer/test/earliest_failure.h"
 #include "replayer/test/minimal_finding.h"
@@ -26,6 +27,7 @@ private:
     void search(image::OpenPoint &point, MinimalFinding &minimal, NeededStores &needed);
     void find_earliest(const findings::Finding &finding, const NeededStores &needed,
                        MinimalFinding &minimal);
+    void annotate(MinimalFinding &minimal);
     void write(const MinimalFinding &minimal) const;
 
     const run::RunFiles &run_;
@@ -34,6 +36,7 @@ private:
     StateAsker asker_;
     const symbols::CodeNames names_;
     const Operations operations_;
+    annotate::PlaceNoter noter_;
 };
 
 } // namespace fencepost::test

@@ -137,13 +137,17 @@ class Report(unittest.TestCase):
         (folder / "console.log").write_text("EXT4-fs: \x1b[31mbad </pre>\n")
         document = json.loads(self.fencepost("--json", "show", self.run_folder, FINDING).stdout)
         minimal = {"sentence": "fails exactly when the flag persisted", "of_state": document["state"], "fail": {"state": "x-1"},
-                   "pass": None, "earliest": {"state": "x-2", "seq": 4, "operation": ""}}
+                   "pass": None, "earliest": {"state": "x-2", "seq": 4, "operation": ""},
+                   "lost": [{"bytes": [{"place": "pmem0+0x40", "belongs_to": "ext4: block of /<b>\x1b[2J at 0"}, 3]}, 4],
+                   "differ": [{"bytes": [{"place": "pmem0+0x40", "belongs_to": "said already"}]}]}
         (folder / "minimal.json").write_text(json.dumps(minimal))
         said = self.fencepost("show", self.run_folder, FINDING).stdout
-        self.assertIn("Minimized\n  fails exactly when the flag persisted\n  fails:    x-1\n  earliest: x-2\n", said)
+        self.assertIn("Minimized\n  fails exactly when the flag persisted\n  fails:    x-1\n  earliest: x-2\n"
+                      "  pmem0+0x40: ext4: block of /<b>\\x1b[2J at 0\n\n", said)
         page = self.rendered("html", "-o", "-")
         self.assertIn("fails exactly when the flag persisted", page)
         self.assertIn("EXT4-fs: \\x1b[31mbad &lt;/pre&gt;", page)
+        self.assertIn("pmem0+0x40: ext4: block of /&lt;b&gt;\\x1b[2J at 0", page)
         # Of a state that showed the finding before, or not ours at all.
         for text in (json.dumps({**minimal, "of_state": "other"}), "[1, 2", "[]"):
             (folder / "minimal.json").write_text(text)

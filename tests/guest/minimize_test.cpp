@@ -125,6 +125,12 @@ TEST_F(Minimize, TheFlagPersistedAndTheRecordWasLost)
     ASSERT_EQ(lost.size(), 1u);
     EXPECT_EQ(persisted[0].at("operation"), "store m 4096 \"valid\"");
     EXPECT_EQ(lost[0].at("operation"), "store m 0 \"amount=100\"");
+    // debugfs knows whose blocks these are.
+    const auto belongs_to = [](const json &store) {
+        return store.at("bytes").at(0).value("belongs_to", "");
+    };
+    EXPECT_EQ(belongs_to(persisted[0]), "ext4: block of /ledger at 4096");
+    EXPECT_EQ(belongs_to(lost[0]), "ext4: block of /ledger at 0");
     const std::string sentence = minimal.at("sentence");
     EXPECT_TRUE(sentence.starts_with("fails exactly when ")) << sentence;
     EXPECT_FALSE(minimal.at("earliest").is_null());
@@ -132,6 +138,11 @@ TEST_F(Minimize, TheFlagPersistedAndTheRecordWasLost)
 
     // What is there is shown, and made anew when that is wanted.
     const std::string finding = minimal.at("finding");
+    ASSERT_EQ(fencepost({"show", run_.directory.string(), finding}), 0) << errors_;
+    const std::string timeline = output_.substr(output_.find("Timeline"));
+    const std::string row = "\n               ext4: block of /ledger at ";
+    EXPECT_NE(timeline.find(row + "4096\n"), std::string::npos) << output_;
+    EXPECT_TRUE(fs::exists(run_.findings() / finding / "annotations.json"));
     EXPECT_EQ(minimize({finding}), minimal);
     EXPECT_EQ(fencepost({"minimize", run_.directory.string(), finding}), 0);
     EXPECT_NE(output_.find("minimized before"), std::string::npos) << output_;
@@ -175,6 +186,10 @@ protected:
         const fs::path source = fs::path(FENCEPOST_SOURCE) / "tests/targets/fencefs/oracle";
         for (const char *name : {"oracle.toml", "check"})
             fs::copy(source / name, oracle);
+        const fs::path annotator = directory_.path() / "annotator";
+        fs::create_directories(annotator);
+        fs::copy(FENCEPOST_FENCEFS_ANNOTATE, annotator);
+        fs::copy(source.parent_path() / "annotator/annotator.toml", annotator);
         fs::copy(module(), directory_.path());
         const fs::path spec = directory_.path() / "spec.toml";
         write_file(spec, "[guest]\nmodule_files = [\"fencefs.ko\"]\ninitrd_extra = [\"root\"]\n"
@@ -183,6 +198,7 @@ protected:
                          "mount_options = \"dax,bug=" +
                              bug + "\"\n[workload]\nkind = \"ops\"\ntext = \"\"\"\n" + operations +
                              "\"\"\"\n[test]\noracles = [\"./oracle\", \"semantic\"]\n"
+                             "annotator = \"./annotator\"\n"
                              "promise = \"strict\"\ntime_limit = 5\n");
         run(spec, {"--bugs", "1", "--window", "op:2-3"});
     }
@@ -220,6 +236,17 @@ TEST_F(MinimizeFencefs, ACommitWordBeforeItsRecords)
         for (const json &each : minimal.at(which))
             EXPECT_EQ(each.at("function"), "fencefs_commit") << each.dump(1);
     EXPECT_FALSE(minimal.at("lost").empty());
+    // As the file system's own annotator has it.
+    for (const char *which : {"persisted", "lost"})
+        for (const json &each : minimal.at(which)) {
+            const json &range = each.at("bytes").at(0);
+            const std::string place = range.at("place");
+            const std::uint64_t at = std::stoull(place.substr(place.find('+') + 1), nullptr, 16) -
+                                     (2 << 20) - 4096; // the device, and the superblock
+            EXPECT_EQ(range.value("belongs_to", ""),
+                      at == 0 ? "fencefs: journal, the commit word"
+                              : "fencefs: journal, at " + std::to_string(at));
+        }
     expect_neighbours(minimal);
 }
 

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = ["analyzer", "base", "cli", "fsck-oracles", "guest-images", "qemu-plugin", "replayer", "tests", "trace"]
+FOLDERS = ["analyzer", "annotators", "base", "cli", "fsck-oracles", "guest-images", "qemu-plugin", "replayer", "tests", "trace"]
 
 
 def files():

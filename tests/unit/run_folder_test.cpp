@@ -361,6 +361,7 @@ TEST_F(RunTest, InputsComeBack)
     inputs.host_time_limit = 7;
     inputs.spec = "[workload]\n";
     inputs.stacks = true;
+    inputs.test.annotator = "/a/b";
     save_inputs(files(), inputs);
     const Inputs back = load_inputs(files());
     EXPECT_EQ(back.config.cpus, 2u);
@@ -371,6 +372,7 @@ TEST_F(RunTest, InputsComeBack)
     EXPECT_EQ(back.host_time_limit, 7u);
     EXPECT_EQ(back.spec, inputs.spec);
     EXPECT_TRUE(back.stacks);
+    EXPECT_EQ(back.test.annotator, "/a/b");
     write_file(files().workload_job(), "nonsense");
     EXPECT_THROW(load_inputs(files()), Error);
     fs::remove(files().inputs());

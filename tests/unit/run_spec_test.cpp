@@ -100,7 +100,11 @@ from = "sub/prog"
 to = "/bin/prog"
 [model]
 incidental = ["none", "my_barrier"]
+[test]
+annotator = "./sub"
 )");
+    EXPECT_EQ(spec.test.annotator, fs::canonical(directory_.path() / "specs/sub"));
+    EXPECT_EQ(parse(kWorkload + "[test]\nannotator = \"ext4\"\n").test.annotator, "ext4");
     EXPECT_EQ(spec.test.incidental, (std::vector<std::string>{"none", "my_barrier"}));
     EXPECT_EQ(spec.guest.kernel, fs::canonical(directory_.path() / "specs/work.sh"));
     EXPECT_EQ(spec.guest.module_files.at(0),
@@ -165,6 +169,7 @@ TEST_F(SpecTest, NamesTheMistakeAndItsPlace)
          "x.toml:6:10: file_system.device must be a whole number from 0 to 0"},
         {kWorkload + "[file_system]\ntype = \"ext4\"\nmount_point = \"mnt\"\n",
          "x.toml:6:15: mount_point is an absolute path in the guest"},
+        {kWorkload + "[test]\nannotator = \"\"\n", "x.toml:5:13: test.annotator is a name, or"},
         {kWorkload + "[setup]\n", "x.toml:4:1: setup has a script or a file with one"},
         {"[workload]\nkind = \"dance\"\n", "x.toml:2:8: workload.kind is \"script\", \"program\""},
         {"[workload]\nkind = \"script\"\n",
