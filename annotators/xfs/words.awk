@@ -56,6 +56,6 @@ $5 == "sb" { print ($2 == 0 ? "superblock" : "backup of the superblock, AG " $2)
 $5 == "agf" { print "AGF of AG " $2; next }
 $5 == "agi" { print "AGI of AG " $2; next }
 $5 == "agfl" { print "AGFL of AG " $2; next }
-$5 == "log" { print "log, at " $7; next }
+$5 == "log" { print "log, at " $7 - $7 % 512; next }
 $5 == "outside" { print "behind the last AG"; next }
 { print of_block("(" $2 "/" $3 ")", $4, $6) }
