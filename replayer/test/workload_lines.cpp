@@ -41,7 +41,10 @@ std::optional<unsigned> WorkloadLines::number_of(const Lines &lines, const std::
             return std::nullopt;
         return static_cast<unsigned>(found - lines.begin() + 1);
     }
-    for (const agent::OpsPhase &phase : program_of(lines)->phases)
+    const auto program = program_of(lines);
+    if (!program)
+        return std::nullopt;
+    for (const agent::OpsPhase &phase : program->phases)
         for (const agent::OpsThread &thread : phase.threads)
             for (const agent::Op &op : thread.ops)
                 if (op.text == text && op.number != 0)
