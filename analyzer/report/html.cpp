@@ -229,6 +229,18 @@ void add_quality(const RunReport &report, data &page)
              fmt::format("From what the recording saw execute: {} with stores to PM, flushes or "
                          "fences.",
                          counted(report.functions.size(), "function")));
+    list modules;
+    for (const ModuleCoverage &each : report.modules) {
+        data row;
+        row.set("sentence",
+                fmt::format("{}: {} of {} were at work when PM was written, flushed or fenced.",
+                            safe_text(each.module), each.seen,
+                            counted(each.functions, "function")));
+        row.set("unseen_count", counted(each.unseen.size(), "function"));
+        row.set("unseen", safe_text(fmt::format("{}", fmt::join(each.unseen, ", "))));
+        modules.push_back(row);
+    }
+    page.set("modules", modules);
 }
 
 void add_healthy(const RunReport &report, data &page)

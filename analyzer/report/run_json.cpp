@@ -94,6 +94,14 @@ json to_json(const Operation &operation)
             {"tested", operation.tested},       {"failing", operation.failing}};
 }
 
+json to_json(const ModuleCoverage &module)
+{
+    return {{"module", module.module},
+            {"functions", module.functions},
+            {"seen", module.seen},
+            {"unseen", module.unseen}};
+}
+
 json to_json(const FunctionActivity &function)
 {
     return {{"function", function.function}, {"module", function.module},
@@ -119,6 +127,7 @@ json coverage_of(const RunReport &report)
             {"failure_points", report.failure_points},
             {"epochs", list_of(report.epochs)},
             {"functions", list_of(report.functions)},
+            {"modules", list_of(report.modules)},
             {"sites", report.code_sites},
             {"named_sites", report.named_code_sites}};
 }

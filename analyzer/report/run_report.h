@@ -105,6 +105,14 @@ struct FunctionActivity {
     std::uint64_t volatile_flushes = 0;
 };
 
+// How much of a kernel module the recording has seen: in call stacks of events, or causing them.
+struct ModuleCoverage {
+    std::string module;
+    std::uint64_t functions = 0;
+    std::uint64_t seen = 0;
+    std::vector<std::string> unseen = {}; // in order of name
+};
+
 struct QualityCounter {
     std::string name;
     std::int64_t value = 0;
@@ -143,6 +151,7 @@ struct RunReport {
     std::uint64_t failure_points = 0;
     std::vector<Operation> operations = {};
     std::vector<FunctionActivity> functions = {}; // most stores first
+    std::vector<ModuleCoverage> modules = {};
     std::uint64_t code_sites = 0;
     std::uint64_t named_code_sites = 0;
     std::vector<QualityCounter> quality = {};

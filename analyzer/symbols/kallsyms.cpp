@@ -7,6 +7,8 @@
 #include <charconv>
 #include <optional>
 
+#include "analyzer/symbols/source_file.h"
+
 namespace fencepost::symbols {
 
 namespace {
@@ -109,6 +111,32 @@ SymbolTable parse_kallsyms(std::string_view text, const std::vector<KernelModule
             table.add_limit(*address);
     });
     return table;
+}
+
+SymbolTable read_kernel_functions(const std::filesystem::path &kallsyms,
+                                  const std::filesystem::path &modules,
+                                  std::vector<std::string> &notes)
+{
+    std::size_t skipped = 0;
+    std::vector<KernelModule> known;
+    if (!modules.empty()) {
+        if (const auto text = read_source(modules))
+            known = parse_modules(*text, skipped);
+        else
+            notes.push_back(modules.string() + " cannot be read");
+    }
+    const auto text = read_source(kallsyms);
+    if (!text) {
+        notes.push_back(kallsyms.string() + " cannot be read");
+        return {};
+    }
+    SymbolTable functions = parse_kallsyms(*text, known, skipped);
+    functions.finish();
+    if (functions.size() == 0)
+        notes.push_back(kallsyms.string() + " names no function with an address");
+    if (skipped > 0)
+        notes.push_back(std::to_string(skipped) + " lines of kallsyms or modules make no sense");
+    return functions;
 }
 
 } // namespace fencepost::symbols

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,5 +25,10 @@ std::vector<KernelModule> parse_modules(std::string_view text, std::size_t &skip
 // must end. Not finished yet.
 SymbolTable parse_kallsyms(std::string_view text, const std::vector<KernelModule> &modules,
                            std::size_t &skipped);
+
+// The same from files, finished. What cannot be read is told in `notes`.
+SymbolTable read_kernel_functions(const std::filesystem::path &kallsyms,
+                                  const std::filesystem::path &modules,
+                                  std::vector<std::string> &notes);
 
 } // namespace fencepost::symbols

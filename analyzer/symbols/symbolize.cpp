@@ -28,7 +28,8 @@ class KernelCode {
 public:
     KernelCode(const SymbolSources &sources, std::vector<std::string> &notes)
     {
-        read_kallsyms(sources, notes);
+        if (!sources.kallsyms.empty())
+            functions_ = read_kernel_functions(sources.kallsyms, sources.modules, notes);
         if (sources.vmlinux.empty())
             return;
         if (auto bytes = read_source(sources.vmlinux))
@@ -47,32 +48,6 @@ public:
     }
 
 private:
-    void read_kallsyms(const SymbolSources &sources, std::vector<std::string> &notes)
-    {
-        if (sources.kallsyms.empty())
-            return;
-        std::size_t skipped = 0;
-        std::vector<KernelModule> modules;
-        if (!sources.modules.empty()) {
-            if (const auto text = read_source(sources.modules))
-                modules = parse_modules(*text, skipped);
-            else
-                notes.push_back(fmt::format("{} cannot be read", sources.modules.string()));
-        }
-        const auto text = read_source(sources.kallsyms);
-        if (!text) {
-            notes.push_back(fmt::format("{} cannot be read", sources.kallsyms.string()));
-            return;
-        }
-        functions_ = parse_kallsyms(*text, modules, skipped);
-        functions_.finish();
-        if (functions_.size() == 0)
-            notes.push_back(
-                fmt::format("{} names no function with an address", sources.kallsyms.string()));
-        if (skipped > 0)
-            notes.push_back(fmt::format("{} lines of kallsyms or modules make no sense", skipped));
-    }
-
     // A kernel that moved itself at boot lies elsewhere than its file says.
     void find_bias()
     {

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "replayer/record/reach.h"
 #include "replayer/report/epochs.h"
+#include "replayer/report/module_coverage.h"
 #include "replayer/run/inputs.h"
 #include "replayer/states/trace_options.h"
 
@@ -72,6 +73,7 @@ void add_functions(const OpenedRun &run, RunReport &report)
         report.functions.push_back({std::string(rows.text(0)), std::string(rows.text(1)),
                                     rows.number(2), rows.number(3), rows.number(4),
                                     rows.number(5)});
+    report.modules = module_coverage(run);
 }
 
 void add_operations(const OpenedRun &run, std::span<const CrashPointCount> crash_points,

@@ -214,6 +214,21 @@ class Report(unittest.TestCase):
         self.assertIn("| bug | the flag is set &lt;/script&gt;", said)
         self.assertTrue(said.isprintable() or all(each.isprintable() or each == "\n" for each in said))
 
+    def test_functions_that_were_not_seen(self):
+        (self.run_folder / "kallsyms.zst").write_text(
+            "ffffffffc0000000 t append\t[journal]\nffffffffc0000100 t set_flag\t[journal]\n"
+            "ffffffffc0000200 t re<b>play\t[journal]\nffffffffc0001000 t main\t[app]\nffffffffc0002000 t idle\t[other]\n"
+            "ffffffff81000000 T schedule\n")
+        (self.run_folder / "modules.txt").write_text("journal 4096 0 - Live 0xffffffffc0000000\n")
+        self.assertEqual(json.loads(self.rendered("json"))["coverage"]["modules"], [
+            {"module": "journal", "functions": 3, "seen": 2, "unseen": ["re<b>play"]},
+            {"module": "app", "functions": 1, "seen": 1, "unseen": []}])
+        page = self.place / "page.html"
+        self.rendered("html", "-o", page)
+        page = page.read_text()
+        self.assertIn("journal: 2 of 3 functions were at work", page)
+        self.assertIn("re&lt;b&gt;play", page)
+
     def test_sarif(self):
         document = json.loads(self.rendered("sarif"))
         self.assertEqual(sarif_parts.mistakes(document), [])
