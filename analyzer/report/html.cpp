@@ -240,7 +240,7 @@ void add_quality(const RunReport &report, data &page)
         row.set("unseen", safe_text(fmt::format("{}", fmt::join(each.unseen, ", "))));
         modules.push_back(row);
     }
-    page.set("modules", modules);
+    page.set("module_coverage", modules);
 }
 
 void add_healthy(const RunReport &report, data &page)
