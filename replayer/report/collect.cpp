@@ -101,8 +101,10 @@ void add_operations(const OpenedRun &run, std::span<const CrashPointCount> crash
     }
 }
 
-void add_promise(const OpenedRun &run, RunReport &report)
+void add_promise(const OpenedRun &run, bool was_held, RunReport &report)
 {
+    if (report.test.tested && !was_held)
+        return; // no oracle compared trees
     if (run.files().folder().kind_of(run.files().inputs().filename()) != Folder::Kind::file)
         return; // a trace by itself
     const run::Inputs inputs = run::load_inputs(run.files());
@@ -159,7 +161,7 @@ RunReport collect_report(const OpenedRun &run, findings::Report rules,
     add_recording(run, report);
     add_functions(run, report);
     add_operations(run, results.crash_points, report);
-    add_promise(run, report);
+    add_promise(run, results.has_promise, report);
     report.rules = std::move(rules.summary);
     report.catalog = std::move(rules.catalog);
     try {

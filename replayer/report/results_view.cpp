@@ -109,6 +109,7 @@ ResultsView read_results(const run::RunFiles &files, const trace::TraceReader &r
     database.execute("BEGIN"); // everything as it is now
     view.outcome.tested = true;
     view.outcome.oracles = about(database, "oracles");
+    view.has_promise = !about(database, "promise").empty();
     read_sessions(database, view.outcome);
     read_counts(database, view.outcome);
     read_healthy(database, view.outcome);

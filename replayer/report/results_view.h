@@ -22,6 +22,7 @@ struct CrashPointCount {
 };
 
 struct ResultsView {
+    bool has_promise = false; // that some oracle held against the file system
     report::TestOutcome outcome = {};
     std::vector<findings::Finding> findings = {};   // as results.db has them, with names of code
     std::vector<CrashPointCount> crash_points = {}; // by seq

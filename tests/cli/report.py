@@ -214,6 +214,16 @@ class Report(unittest.TestCase):
         self.assertIn("| bug | the flag is set &lt;/script&gt;", said)
         self.assertTrue(said.isprintable() or all(each.isprintable() or each == "\n" for each in said))
 
+    def test_a_recording_of_another_version(self):
+        trace = sqlite3.connect(self.run_folder / "trace.db")
+        (version,) = trace.execute("PRAGMA user_version").fetchone()
+        trace.execute(f"PRAGMA user_version = {version + 1}")
+        trace.commit()
+        trace.close()
+        for verb in (["report"], ["show"], ["minimize"]):
+            said = self.fencepost(*verb, self.run_folder, status=3)
+            self.assertIn("trace.db has trace format 3, newer than format 2 of this fencepost", said.stderr)
+
     def test_functions_that_were_not_seen(self):
         (self.run_folder / "kallsyms.zst").write_text(
             "ffffffffc0000000 t append\t[journal]\nffffffffc0000100 t set_flag\t[journal]\n"
