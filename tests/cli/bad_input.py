@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -99,6 +100,15 @@ def make_runs(directory):
     results.close()
 
 
+def make_cache(directory):
+    """A cache of this test's own, as others may be at work in the user's."""
+    cache = directory / "cache"
+    (cache / "images").mkdir(parents=True)
+    (cache / "packages").symlink_to(cache_directory() / "packages")
+    shutil.copytree(cache_directory() / "images/default", cache / "images/default")
+    return cache
+
+
 def snapshot(cache):
     # Lock files stay for the next process that wants the lock.
     return sorted(str(p) for folder in ("scratch", "images", "templates") for p in (cache / folder).glob("*")
@@ -114,6 +124,7 @@ class BadInput(unittest.TestCase):
         make_files(pathlib.Path(cls.directory.name))
         make_runs(pathlib.Path(cls.directory.name))
         (pathlib.Path(cls.directory.name) / "small").mkdir()
+        cls.cache = make_cache(pathlib.Path(cls.directory.name))
 
     @classmethod
     def tearDownClass(cls):
@@ -126,13 +137,13 @@ class BadInput(unittest.TestCase):
         command = [PROGRAM, "-q"] + [self.fill(word) for word in case["command"]]
         if disk := case.get("disk"):
             # The cache on a disk of that many bytes; what it holds already is reached by links.
-            links = "; ".join(f"ln -s {cache_directory() / part} {self.directory.name}/small/{part}"
+            links = "; ".join(f"ln -s {self.cache / part} {self.directory.name}/small/{part}"
                               for part in ("images", "packages"))
             command = ["bwrap", "--dev-bind", "/", "/", "--size", str(disk), "--tmpfs", f"{self.directory.name}/small",
                        "--setenv", "FENCEPOST_CACHE", f"{self.directory.name}/small",
                        "sh", "-c", f'{links}; exec "$@"', "sh"] + command
         if folder := case.get("read_only"):
-            folder = str(cache_directory() / folder)
+            folder = str((self.cache / folder).resolve())
             command = ["bwrap", "--dev-bind", "/", "/", "--ro-bind", folder, folder, *command]
         if case.get("unprivileged"):
             # The same user as seen from outside, so files without permissions are closed to it; root is not.
@@ -143,14 +154,15 @@ class BadInput(unittest.TestCase):
 
 def add_case(case):
     def test(self):
-        before = snapshot(cache_directory())
-        environment = dict(os.environ) | {k: self.fill(v) for k, v in case.get("environment", {}).items()}
+        before = snapshot(self.cache)
+        environment = dict(os.environ) | {"FENCEPOST_CACHE": str(self.cache)}
+        environment |= {k: self.fill(v) for k, v in case.get("environment", {}).items()}
         result = subprocess.run(self.command(case), env=environment, capture_output=True, text=True, timeout=120)
         self.assertIn(self.fill(case["says"]), result.stderr)
         self.assertEqual(result.returncode, case["exit"], result.stderr)
         self.assertEqual(len(result.stderr.strip().splitlines()), 1, result.stderr)
         self.assertEqual(result.stdout, "")
-        self.assertEqual(snapshot(cache_directory()), before)
+        self.assertEqual(snapshot(self.cache), before)
 
     setattr(BadInput, "test_" + re.sub(r"\W+", "_", case["name"]), test)
 
