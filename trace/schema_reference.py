@@ -39,7 +39,7 @@ version of the format. `fencepost test` writes it, one transaction a second; it 
 sqlite3 RUN/results.db "SELECT verdict, count(*) FROM image GROUP BY verdict"
 ```
 
-Each finding also has a directory `RUN/findings/ID`: `summary.json` (all of it, with call stacks and evidence: [findings.schema.json](findings.schema.json)), `tree.json` (what was recovered, where an oracle looked at it), `console.log` (what the guest's kernel said), `image.delta` ([the image](image-delta.md)), `reproduce.sh` ([how it fails again](../how-to/reproduce.md)) and what [minimize](../how-to/minimize.md) has found, all of its
+Each finding also has a directory `RUN/findings/ID`: `summary.json` (all of it, with call stacks and evidence: [findings.schema.json](findings.schema.json)), `tree.json` (what was recovered, where an oracle looked at it), `console.log` (what the guest's kernel said), `image.delta` ([the image](image-delta.md)), `reproduce.sh` ([how it fails again](../how-to/reproduce.md)), what [minimize](../how-to/minimize.md) has found, and `annotations.json` ([what bytes belong to](../../annotators/README.md)), all of its
 first image. `fencepost states RUN --show STATE` tells what is in PM and what is not.
 """
 
