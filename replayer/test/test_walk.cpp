@@ -112,6 +112,7 @@ bool TestWalk::time_is_over() const
 bool TestWalk::goes_on()
 {
     if (time_is_over()) {
+        triage_.ask_no_more(); // what is left of the time is for minimizing
         report_.stop = TestStop::time;
         return false;
     }

@@ -43,8 +43,8 @@ bool Triage::may_ask(const Failure &failure) const
     // to be done again and again.
     const bool hangs_long = evidence_of(failure).verdict == Verdict::guest_hang &&
                             !hangs_.patience(HangWatch::GuestKind::restored);
-    return failure.outcome.failed && failure.outcome.repeats && !hangs_long && !stopped_ &&
-           !deadline_.passed();
+    return may_ask_ && failure.outcome.failed && failure.outcome.repeats && !hangs_long &&
+           !stopped_ && !deadline_.passed();
 }
 
 void Triage::expect(std::uint64_t image)

@@ -52,7 +52,10 @@ public:
     void pass(std::uint64_t image);
     void add(Failure failure);
     void take(Answer answer);
-    // What is still open becomes part of a finding as far as it is known.
+    // From now on a failure that nobody was asked about yet is part of a finding as far as it is
+    // known.
+    void ask_no_more() { may_ask_ = false; }
+    // So is everything that is open; nobody waits for answers.
     void stop_asking();
 
     // Not yet part of a finding.
@@ -103,6 +106,7 @@ private:
     std::set<std::uint64_t> open_;
     std::size_t findings_ = 0;
     std::set<std::string> bugs_;
+    bool may_ask_ = true;
     bool stopped_ = false;
 };
 
