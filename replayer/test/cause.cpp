@@ -72,6 +72,23 @@ bool is_in_charge(const Explanation &explanation)
            has(absent.callers, explanation.present_code.name);
 }
 
+// It works for that function, or is it.
+bool is_of(const std::string &scope, const StoreCode &code)
+{
+    return code.name == scope || code.caller() == scope;
+}
+
+// A flag that is set too early, and then what it stands for is in flight: all that decides is of
+// the function that sets the flag or has it set, and the flag is guaranteed.
+bool has_flag_already(const Finding &finding, const Explanation &explanation)
+{
+    const DecidingStores &decided = *explanation.decided;
+    return !finding.scope.empty() && decided.absent &&
+           is_of(finding.scope, explanation.absent_code) &&
+           (!decided.present || is_of(finding.scope, explanation.present_code)) &&
+           present_is_there(finding, explanation);
+}
+
 // Names of things in quotes are the workload's.
 std::string without_quoted(std::string_view text)
 {
@@ -122,6 +139,8 @@ bool same_cause(const Finding &finding, const Explanation &explanation)
         return true;
     if (same_function(finding, explanation))
         return true;
+    if (decided.present && has_flag_already(finding, explanation))
+        return true;
     return decided.present && is_common(finding.present_code, explanation.present_code.name) &&
            (decided.absent ? is_in_charge(explanation) : same_service(finding, explanation));
 }
@@ -131,6 +150,10 @@ bool same_flag(const Finding &finding, const Explanation &explanation)
     const DecidingStores &decided = *explanation.decided;
     if (!decided.absent && !decided.present)
         return finding.decides == Decides::neither || present_is_there(finding, explanation);
+    if (decided.present && !decided.absent && finding.decides == Decides::neither)
+        return true; // other images tell more
+    if (has_flag_already(finding, explanation))
+        return true;
     return decided.present && is_common(finding.present_code, explanation.present_code.name) &&
            (finding.scope == explanation.present_code.caller() ||
             (finding.absent_code.empty() && !decided.absent));

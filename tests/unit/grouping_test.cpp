@@ -216,6 +216,31 @@ TEST_F(GroupingTest, WhoeverForgetsSomethingBeforeACommitHasAFinding)
     EXPECT_EQ(place(in_code({}, {"commit", "rename"}), "orphan").id, rename.id);
 }
 
+// Once the flag is guaranteed, only what it stands for is in flight.
+TEST_F(GroupingTest, WhoCallsBothForTheFlagAndForItsRecordHasTheirOrderWrong)
+{
+    const Finding first = place(in_code({}, {"set_flag", "commit", "rename"}), "links");
+    EXPECT_EQ(place(in_code({"write_records", "commit"}, {}), "links").id, first.id);
+    EXPECT_NE(place(in_code({"write_records", "extend"}, {}), "links").id, first.id)
+        << "somebody else's records";
+    EXPECT_NE(place(in_code({"write_records", "commit"}, {}), "orphan").id, first.id)
+        << "it breaks something else";
+    EXPECT_EQ(place(in_code({"commit", "rename"}, {"write_value", "commit"}), "torn").id, first.id)
+        << "their order among each other says that the flag is trusted";
+}
+
+TEST_F(GroupingTest, WhatFailsWhateverIsInFlightWasPersistedBefore)
+{
+    Explanation nothing = in_code({}, {});
+    nothing.last = {"log_word", {"write_records", "main"}};
+    const Finding later = place(nothing, "links");
+    const auto placed = grouping_.place(evidence("links"), in_code({}, {"log_close", "commit"}));
+    EXPECT_EQ(placed.finding.id, later.id);
+    EXPECT_TRUE(placed.shows) << "its image tells more";
+    EXPECT_EQ(placed.finding.present_code, (std::vector<std::string>{"log_close"}));
+    EXPECT_NE(place(in_code({"new_inode"}, {"extend"}), "links").id, later.id);
+}
+
 TEST_F(GroupingTest, AFunctionIsInChargeOfWhatItCalls)
 {
     const Finding first =
