@@ -78,17 +78,6 @@ bool is_of(const std::string &scope, const StoreCode &code)
     return code.name == scope || code.caller() == scope;
 }
 
-// A flag that is set too early, and then what it stands for is in flight: all that decides is of
-// the function that sets the flag or has it set, and the flag is guaranteed.
-bool has_flag_already(const Finding &finding, const Explanation &explanation)
-{
-    const DecidingStores &decided = *explanation.decided;
-    return !finding.scope.empty() && decided.absent &&
-           is_of(finding.scope, explanation.absent_code) &&
-           (!decided.present || is_of(finding.scope, explanation.present_code)) &&
-           present_is_there(finding, explanation);
-}
-
 // Names of things in quotes are the workload's.
 std::string without_quoted(std::string_view text)
 {
@@ -128,6 +117,15 @@ std::string scope_of(const Explanation &explanation)
     if (explanation.decided->absent)
         return "";
     return explanation.last.name + " < " + explanation.last.caller();
+}
+
+bool has_flag_already(const Finding &finding, const Explanation &explanation)
+{
+    const DecidingStores &decided = *explanation.decided;
+    return !finding.scope.empty() && decided.absent &&
+           is_of(finding.scope, explanation.absent_code) &&
+           (!decided.present || is_of(finding.scope, explanation.present_code)) &&
+           present_is_there(finding, explanation);
 }
 
 bool same_cause(const Finding &finding, const Explanation &explanation)

@@ -27,8 +27,11 @@ bool one_is_there(const Explanation &explanation, const std::vector<trace::SiteI
 // Of a new finding: see findings::Finding.
 std::string scope_of(const Explanation &explanation);
 
-// All three: of a finding of the same class, and an explanation that says what decides.
+// All four: of a finding of the same class, and an explanation that says what decides.
 
+// What a flag stands for is in flight, and the finding is that the flag is set too early: all that
+// decides is of the function that sets it or has it set, and the flag is guaranteed by now.
+bool has_flag_already(const findings::Finding &finding, const Explanation &explanation);
 // The same code decides, whatever the words for what it breaks.
 bool same_cause(const findings::Finding &finding, const Explanation &explanation);
 // Of the same words: the same store persists too early, though something else is lost; or nothing

@@ -70,7 +70,7 @@ void add(Finding &finding, std::string_view role, Sites &sites, Names &code,
 void join(Finding &finding, const Explanation &explanation)
 {
     const DecidingStores &decided = *explanation.decided;
-    if (!decided.absent && !decided.present)
+    if ((!decided.absent && !decided.present) || has_flag_already(finding, explanation))
         return;
     Finding joined = finding;
     // A function that breaks its own order does so whichever of its stores decides.

@@ -225,8 +225,9 @@ TEST_F(GroupingTest, WhoCallsBothForTheFlagAndForItsRecordHasTheirOrderWrong)
         << "somebody else's records";
     EXPECT_NE(place(in_code({"write_records", "commit"}, {}), "orphan").id, first.id)
         << "it breaks something else";
-    EXPECT_EQ(place(in_code({"commit", "rename"}, {"write_value", "commit"}), "torn").id, first.id)
-        << "their order among each other says that the flag is trusted";
+    const Finding torn = place(in_code({"commit", "rename"}, {"write_value", "commit"}), "torn");
+    EXPECT_EQ(torn.id, first.id) << "their order matters as the flag is trusted";
+    EXPECT_EQ(torn.present_code, (std::vector<std::string>{"set_flag"}));
 }
 
 TEST_F(GroupingTest, WhatFailsWhateverIsInFlightWasPersistedBefore)
