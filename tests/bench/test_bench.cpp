@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Estimates of the time left, warm workers against fresh restores, what the harness costs, two
-// workers against one, and memory over many images. usage: test_bench [--smoke | --long]. `--long`
-// tests 20,000 images; its ratios are those of the plain run.
+// Estimates of the time left, how exactly a test ends when its time is over, warm workers against
+// fresh restores, what the harness costs, two workers against one, and memory over many images.
+// usage: test_bench [--smoke | --long]. `--long` tests 20,000 images; its ratios are those of the
+// plain run.
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -20,6 +21,7 @@ struct Effort {
     std::uint64_t fresh = 15;
     std::uint64_t many = 0;
     const char *strategies = "returns,torn,prefix,none-all,subsets:1,random:10"; // for estimates
+    std::chrono::seconds time{12};
     unsigned rounds = 5; // of one worker and two; one after the other, because machines change
 };
 
@@ -41,7 +43,7 @@ public:
     }
     std::uint64_t expectation(std::uint64_t) const override { return ++count_; }
 
-private:
+protected:
     void examine(const oracle::Subject &subject, oracle::Judgement &judgement) override
     {
         judgement = judge_->judge(subject);
@@ -49,6 +51,23 @@ private:
 
     std::unique_ptr<oracle::Judge> judge_;
     mutable std::atomic<std::uint64_t> count_ = 0;
+};
+
+// Objects to one crash point in three: failures to be explained and minimized.
+class OftenWrong : public EveryState {
+public:
+    using EveryState::EveryState;
+
+private:
+    void examine(const oracle::Subject &subject, oracle::Judgement &judgement) override
+    {
+        EveryState::examine(subject, judgement);
+        if (subject.crashed && subject.crash_seq % 3 == 0)
+            add_evidence(judgement, {"usable",
+                                     oracle::Verdict::inconsistent,
+                                     fmt::format("wrong at {}", subject.crash_seq),
+                                     {}});
+    }
 };
 
 // Runs of lines stay together: ext4 needs sectors whole, and a failure costs a fresh guest.
@@ -124,6 +143,15 @@ public:
         const std::unique_ptr<oracle::Judge> judge = run_.judge({"mount", "semantic", "usable"});
         return test_run(run_.files(), run_.guest(), *judge, options, progress);
     }
+    TestReport test_for(std::chrono::seconds time, bool often_wrong)
+    {
+        TestOptions options = options_for(UINT64_MAX, 2);
+        options.walk.strategies = states::parse_strategies("none-all,random:100");
+        options.duration = time;
+        options.minimize = time;
+        return test_run(run_.files(), run_.guest(), often_wrong ? wrong_judge_ : judge_, options,
+                        [](const TestProgress &) {});
+    }
     std::size_t machines_left() const
     {
         return guest::machines_using(run_.guest().source().directory).size();
@@ -133,6 +161,7 @@ private:
     RecordedRun run_{kSmallSpec};
     // What guests do; and with the file system's own check on the host after each image.
     EveryState judge_{run_.judge({"mount", "semantic", "usable"}, false)};
+    OftenWrong wrong_judge_{run_.judge({"mount", "semantic", "usable"}, false)};
     EveryState checking_judge_{run_.judge({"mount", "semantic", "usable"})};
 };
 
@@ -224,10 +253,30 @@ void hold_estimates(Bench &bench, const char *strategies)
                 report.seconds, static_cast<unsigned long long>(report.tested));
 }
 
+// Without its start: guests and the baseline are ready when the time begins.
+void end_in_time(Bench &bench, std::chrono::seconds time)
+{
+    for (const bool often_wrong : {false, true}) {
+        const auto start = std::chrono::steady_clock::now();
+        const TestReport report = bench.test_for(time, often_wrong);
+        const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+        if (report.stop != TestStop::time)
+            fail(ErrorKind::guest, "the test was over before its time");
+        const double late = report.seconds + report.minimize_seconds - time.count();
+        row(often_wrong ? "  with failures to explain and to minimize"
+                        : "late, of a test for a time",
+            late, std::string("s").append(budget("≤ 2 s", std::abs(late) <= 2)));
+        std::printf("  %llu images, %zu findings, %.1f s in all\n",
+                    static_cast<unsigned long long>(report.tested), report.findings.size(),
+                    took.count());
+    }
+}
+
 void run(const Effort &effort)
 {
     Bench bench;
     hold_estimates(bench, effort.strategies);
+    end_in_time(bench, effort.time);
     compare_fresh(bench, effort);
     compare_workers(bench, effort);
     if (effort.many != 0)
@@ -242,7 +291,7 @@ int main(int argc, char **argv)
     using namespace fencepost::test;
     Effort effort;
     if (argc == 2 && !std::strcmp(argv[1], "--smoke"))
-        effort = {60, 3, 0, "none-all,random:4", 1};
+        effort = {60, 3, 0, "none-all,random:4", std::chrono::seconds(6), 1};
     else if (argc == 2 && !std::strcmp(argv[1], "--long"))
         effort.many = 20000;
     try {
