@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdint>
 #include <ctime>
+#include <mutex>
 
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -19,7 +20,7 @@ namespace fencepost {
 namespace {
 
 // A signal handler can reach nothing but a global.
-int pending_fd = -1;
+volatile int pending_fd = -1;
 volatile std::sig_atomic_t first_signal = 0; // seconds of the monotonic clock
 constexpr std::sig_atomic_t kPatience = 3;   // seconds
 
@@ -34,23 +35,95 @@ void on_signal(int number)
         signal(number, SIG_DFL);
         raise(number);
     }
-    const std::uint64_t one = 1;
-    [[maybe_unused]] const ssize_t ignored = write(pending_fd, &one, sizeof one);
+    interrupt();
+}
+
+void make_pending_fd()
+{
+    const int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (fd < 0)
+        fail_errno("cannot make an eventfd");
+    pending_fd = fd;
+}
+
+// Scopes of all threads.
+std::mutex scopes_mutex;
+unsigned scopes = 0;
+pid_t scopes_process = 0;        // a child of it has the same eventfd and needs its own
+struct sigaction passed_on = {}; // whose turn it is after ours
+
+void on_signal_in_scope(int number, siginfo_t *information, void *context)
+{
+    interrupt();
+    if (passed_on.sa_flags & SA_SIGINFO)
+        passed_on.sa_sigaction(number, information, context);
+    else
+        passed_on.sa_handler(number);
+}
+
+bool is_handled(const struct sigaction &action)
+{
+    return (action.sa_flags & SA_SIGINFO) ||
+           (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN);
+}
+
+bool is_ours(const struct sigaction &action)
+{
+    return (action.sa_flags & SA_SIGINFO) && action.sa_sigaction == on_signal_in_scope;
 }
 
 } // namespace
 
 void catch_interrupts()
 {
-    pending_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (pending_fd < 0)
-        fail_errno("cannot make an eventfd");
+    make_pending_fd();
     struct sigaction action = {};
     action.sa_handler = on_signal;
     action.sa_flags = SA_RESTART;
     for (int signal_number : {SIGINT, SIGTERM, SIGHUP})
         sigaction(signal_number, &action, nullptr);
     signal(SIGPIPE, SIG_IGN);
+}
+
+InterruptScope::InterruptScope()
+{
+    const std::lock_guard lock(scopes_mutex);
+    if (scopes_process != getpid()) {
+        make_pending_fd();
+        scopes_process = getpid();
+        scopes = 0;
+    }
+    if (scopes++ != 0)
+        return;
+    struct sigaction before = {};
+    sigaction(SIGINT, nullptr, &before);
+    if (!is_handled(before) || is_ours(before))
+        return;
+    passed_on = before;
+    struct sigaction action = {};
+    action.sa_sigaction = on_signal_in_scope;
+    action.sa_flags = SA_SIGINFO | (before.sa_flags & SA_RESTART);
+    action.sa_mask = before.sa_mask;
+    sigaction(SIGINT, &action, nullptr);
+}
+
+InterruptScope::~InterruptScope()
+{
+    const std::lock_guard lock(scopes_mutex);
+    if (--scopes != 0)
+        return;
+    struct sigaction now = {};
+    sigaction(SIGINT, nullptr, &now);
+    if (is_ours(now)) // else somebody has set another one meanwhile
+        sigaction(SIGINT, &passed_on, nullptr);
+    std::uint64_t forgotten = 0;
+    [[maybe_unused]] const ssize_t ignored = read(pending_fd, &forgotten, sizeof forgotten);
+}
+
+void interrupt()
+{
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const ssize_t ignored = write(pending_fd, &one, sizeof one);
 }
 
 int interrupt_fd()

@@ -4,6 +4,9 @@
 
 #include <cstdlib>
 
+#include <dlfcn.h>
+#include <link.h>
+
 #include "base/error.h"
 
 namespace fencepost {
@@ -23,10 +26,23 @@ fs::path cache_directory()
 
 namespace {
 
+// The file that this code was loaded from: a program, or a library in someone else's.
+fs::path own_file()
+{
+    static const char here = 0;
+    std::error_code error;
+    Dl_info information = {};
+    void *map = nullptr;
+    const bool found = dladdr1(&here, &information, &map, RTLD_DL_LINKMAP) != 0 && map;
+    const char *name = found ? static_cast<const link_map *>(map)->l_name : "";
+    if (*name == '\0') // the program itself
+        return fs::read_symlink("/proc/self/exe", error);
+    return fs::canonical(name, error);
+}
+
 bool runs_from_build_tree()
 {
-    std::error_code error;
-    const fs::path self = fs::read_symlink("/proc/self/exe", error);
+    static const fs::path self = own_file();
     return self.string().starts_with(std::string(FENCEPOST_BUILD_ROOT) + "/");
 }
 

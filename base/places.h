@@ -11,8 +11,8 @@ namespace fencepost {
 std::filesystem::path cache_directory();
 
 // A file that is built with fencepost and runs outside this process: the guest agent, a plugin.
-// `folder` is its place in the source tree. Found in the build tree when this program runs from
-// there, else where `meson install` puts it.
+// `folder` is its place in the source tree. Found in the build tree when this code was
+// loaded from there, be it a program or a library, else where `meson install` puts it.
 std::filesystem::path built_part(const std::string &folder, const std::string &name);
 
 // A folder of the source tree that is used as it is, found in the same way.
