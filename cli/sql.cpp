@@ -6,6 +6,7 @@
 #include <iterator>
 #include <memory>
 
+#include "analyzer/tables/model_tables.h"
 #include "base/error.h"
 #include "base/files.h"
 #include "cli/row_format.h"
@@ -46,6 +47,7 @@ void run_sql(const SqlOptions &options, const Context &context)
 {
     const RowFormat format = row_format(options, context);
     const trace::TraceReader reader(run::trace_of(options.run));
+    tables::add_model_tables(reader);
     trace::Query query(reader, query_text(options));
     print_rows(query, format);
 }

@@ -78,6 +78,12 @@ struct BlockParts {
     std::span<const std::byte> stored_values;
 };
 
+// An opened block that outlives its decoder's next one.
+struct OpenedBlock {
+    std::vector<Event> events;
+    std::vector<std::byte> wide_values;
+};
+
 // Opens blocks of untrusted files: damage is an Error(trace) whose message says what is wrong with
 // the block, to be completed with where the block is. Buffers are reused from block to block.
 class BlockDecoder {
@@ -91,6 +97,8 @@ public:
 
     std::span<const Event> events() const { return std::span(events_).first(count_); }
     std::span<const std::byte> wide_values() const { return values_; }
+    // Without copying; events() and wide_values() are empty then.
+    OpenedBlock take();
     // The shape of each event, as an index of what open_shapes() returned.
     std::uint32_t shape_of(std::size_t index) const
     {

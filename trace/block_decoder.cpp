@@ -57,6 +57,20 @@ bool BlockDecoder::touches(std::span<const std::byte> lines, std::span<const Lin
     return line_set_touches(decompressor_.decompress(lines, kLineLimit, line_bytes_), ranges);
 }
 
+OpenedBlock BlockDecoder::take()
+{
+    OpenedBlock block;
+    events_.resize(count_);
+    block.events.swap(events_);
+    if (!values_.empty()) {
+        value_bytes_.resize(values_.size());
+        block.wide_values.swap(value_bytes_);
+    }
+    values_ = {};
+    count_ = 0;
+    return block;
+}
+
 void BlockDecoder::check_shape_indexes() const
 {
     unsigned highest = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // See event_plan.h. The plan is a string with two characters an argument: the column and the
-// operator; its number says whether values are wanted.
+// operator; its number says which columns cost extra.
 #include "trace/event_plan.h"
 
 #include <algorithm>
@@ -12,7 +12,6 @@ namespace fencepost::trace {
 
 namespace {
 
-constexpr int kWithValues = 1;
 constexpr char kEqual = '=', kBelow = '<', kAtMost = 'l', kAbove = '>', kAtLeast = 'g', kIn = 'i';
 
 char operator_code(unsigned char sqlite_operator)
@@ -48,14 +47,14 @@ double selectivity(int column, char code)
 {
     const bool equal = code == kEqual || code == kIn;
     switch (column) {
-    case kSeq:
-        return equal ? 1e-7 : 0.25;
     case kLine:
     case kAddress:
     case kLastLine:
         return equal ? 1e-5 : 0.25;
     case kSite:
         return 0.05;
+    case kSeq:
+        return 0.25;
     default:
         return 0.5;
     }
@@ -110,6 +109,12 @@ std::uint8_t kinds_named(char code, sqlite3_value *argument)
     return kinds;
 }
 
+// SQLite compares again: 3.5 or 'x' equals no seq, whichever is looked at.
+std::uint64_t one_seq(sqlite3_value *argument)
+{
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(sqlite3_value_int64(argument), 0));
+}
+
 // The whole numbers among the values; any that is not could compare equal to one only after a
 // conversion, which SQLite has done before it got here.
 template <typename Id>
@@ -142,10 +147,49 @@ void keep_lines(std::optional<std::vector<LineRange>> &kept, int column, char co
     kept = std::move(lines);
 }
 
+bool is_by_seq(const sqlite3_index_info &info)
+{
+    return info.nOrderBy == 1 && !info.aOrderBy[0].desc &&
+           (info.aOrderBy[0].iColumn == kSeq || info.aOrderBy[0].iColumn < 0);
+}
+
+bool is_one_seq(const sqlite3_index_info &info, int constraint)
+{
+    const auto &each = info.aConstraint[constraint];
+    return each.usable && each.op == SQLITE_INDEX_CONSTRAINT_EQ &&
+           (each.iColumn < 0 || each.iColumn == kSeq);
+}
+
+// A row of a join, mostly. What else must hold of it is left to SQLite.
+void plan_one_seq(sqlite3_index_info *info, int constraint)
+{
+    info->aConstraintUsage[constraint].argvIndex = 1;
+    info->idxNum |= kOneSeq;
+    info->idxFlags |= SQLITE_INDEX_SCAN_UNIQUE;
+    info->estimatedRows = 1;
+    info->estimatedCost = 100;
+    info->orderByConsumed = is_by_seq(*info);
+}
+
+int wanted_columns(sqlite3_uint64 used)
+{
+    constexpr sqlite3_uint64 kValues = 1u << kNumber | 1u << kValue;
+    constexpr sqlite3_uint64 kContext =
+        1u << kProcess | 1u << kOperation | 1u << kSystemCall | 1u << kCall;
+    return (used & kValues ? kWantsValues : 0) | (used & 1u << kEpoch ? kWantsEpoch : 0) |
+           (used & kContext ? kWantsContext : 0);
+}
+
 } // namespace
 
 int plan_scan(sqlite3_index_info *info)
 {
+    info->idxNum = wanted_columns(info->colUsed);
+    for (int i = 0; i < info->nConstraint; ++i)
+        if (is_one_seq(*info, i)) {
+            plan_one_seq(info, i);
+            return SQLITE_OK;
+        }
     std::string plan;
     double rows = 1e7;
     for (int i = 0; i < info->nConstraint; ++i) {
@@ -162,26 +206,25 @@ int plan_scan(sqlite3_index_info *info)
         plan += code;
         info->aConstraintUsage[i].argvIndex = static_cast<int>(plan.size() / 2);
         rows *= selectivity(column, code);
-        if (column == kSeq && code == kEqual)
-            info->idxFlags |= SQLITE_INDEX_SCAN_UNIQUE;
     }
-    constexpr sqlite3_uint64 kValueColumns = 1u << kNumber | 1u << kValue;
-    info->idxNum = info->colUsed & kValueColumns ? kWithValues : 0;
     info->idxStr = sqlite3_mprintf("%s", plan.c_str());
     if (!info->idxStr)
         return SQLITE_NOMEM;
     info->needToFreeIdxStr = 1;
     info->estimatedRows = static_cast<sqlite3_int64>(rows) + 1;
     info->estimatedCost = 100 + rows;
-    info->orderByConsumed = info->nOrderBy == 1 && !info->aOrderBy[0].desc &&
-                            (info->aOrderBy[0].iColumn == kSeq || info->aOrderBy[0].iColumn < 0);
+    info->orderByConsumed = is_by_seq(*info);
     return SQLITE_OK;
 }
 
 EventFilter planned_filter(int plan_number, const char *plan, std::span<sqlite3_value *> arguments)
 {
     EventFilter filter;
-    filter.with_values = plan_number & kWithValues;
+    filter.with_values = plan_number & kWantsValues;
+    if (plan_number & kOneSeq) {
+        filter.first_seq = filter.last_seq = one_seq(arguments[0]);
+        return filter;
+    }
     Bounds seqs;
     Bounds lines;
     for (std::size_t i = 0; i < arguments.size(); ++i) {

@@ -25,12 +25,23 @@ enum EventColumn {
     kSite,
     kStack,
     kAtomicColumn,
+    kEpoch,
+    kProcess,
+    kOperation,
+    kSystemCall,
+    kCall,
 };
 
 inline constexpr char kEventDeclaration[] =
     "CREATE TABLE event (seq INTEGER, kind TEXT, subkind TEXT, vcpu INTEGER, address INTEGER,"
     " line INTEGER, last_line INTEGER, size INTEGER, number INTEGER, value BLOB, site INTEGER,"
-    " stack INTEGER, atomic INTEGER)";
+    " stack INTEGER, atomic INTEGER, epoch INTEGER, process INTEGER, operation INTEGER,"
+    " system_call TEXT, call INTEGER)";
+
+// What a query asks for beyond what a block has without its values; bits of a plan's number.
+inline constexpr int kWantsValues = 1, kWantsEpoch = 2, kWantsContext = 4;
+// The plan has one argument, the seq of the only event.
+inline constexpr int kOneSeq = 8;
 
 // xBestIndex.
 int plan_scan(sqlite3_index_info *info);

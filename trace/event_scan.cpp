@@ -97,6 +97,15 @@ bool EventScan::next()
     return false;
 }
 
+bool EventScan::select_in_block(std::uint64_t seq)
+{
+    if (seq < first_seq_ || seq - first_seq_ >= events().size())
+        return false;
+    all_selected_ = false;
+    selected_.assign(1, static_cast<std::uint32_t>(seq - first_seq_));
+    return true;
+}
+
 bool EventScan::open_block()
 {
     if (filter_.lines && !decoder_.touches(blocks_.blob(3), *filter_.lines))

@@ -42,10 +42,16 @@ public:
     // Goes to the next block with a matching event; false at the end.
     bool next();
 
+    // For look-ups of single events one after the other: where the scan has opened the event's
+    // block already, selects that event and no other; next() must not be called any more.
+    bool select_in_block(std::uint64_t seq);
+
     std::uint64_t first_seq() const { return first_seq_; }
     // All events of the block; `selected` says which match.
     std::span<const Event> events() const { return decoder_.events(); }
     std::span<const std::byte> wide_values() const { return decoder_.wide_values(); }
+    // events() and wide_values(), to keep.
+    OpenedBlock take() { return decoder_.take(); }
     // Ascending indexes of the matching events. Empty with all_selected(), the fast case.
     std::span<const std::uint32_t> selected() const { return selected_; }
     bool all_selected() const { return all_selected_; }

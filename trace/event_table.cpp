@@ -2,10 +2,14 @@
 // See event_table.h.
 #include "trace/event_table.h"
 
+#include <algorithm>
+#include <memory>
 #include <optional>
 
+#include "trace/event_context.h"
 #include "trace/event_plan.h"
 #include "trace/event_scan.h"
+#include "trace/system_calls.h"
 #include "trace/table_module.h"
 
 namespace fencepost::trace {
@@ -21,6 +25,49 @@ void result_value(sqlite3_context *context, const Event &event,
     sqlite3_result_blob(context, bytes.data(), static_cast<int>(bytes.size()), SQLITE_TRANSIENT);
 }
 
+// What a connection has learned from all events or markers of its trace, for the columns that need
+// it. Of a recording that goes on it is learned again.
+class EventKnowledge {
+public:
+    explicit EventKnowledge(EpochEnds epoch_ends) : find_epoch_ends_(std::move(epoch_ends)) {}
+
+    void need(const TraceTable &table, int wanted)
+    {
+        Statement count(table.database,
+                        "SELECT event_count FROM " + quoted_name(table.schema) + ".recording");
+        const std::uint64_t events = count.step() ? count.number(0) : 0;
+        if (events != events_ || table.schema != schema_) {
+            epoch_ends_.reset();
+            context_.reset();
+        }
+        events_ = events;
+        schema_ = table.schema;
+        if ((wanted & kWantsEpoch) && !epoch_ends_) {
+            if (!find_epoch_ends_)
+                fail(ErrorKind::usage, "this connection does not know epochs");
+            epoch_ends_ =
+                find_epoch_ends_(EventScan(table.database, table.schema, {.with_values = false}));
+        }
+        if ((wanted & kWantsContext) && !context_)
+            context_.emplace(table.database, table.schema);
+    }
+
+    // The event that ends an epoch belongs to it.
+    std::uint64_t epoch(std::uint64_t seq) const
+    {
+        return static_cast<std::uint64_t>(std::ranges::lower_bound(*epoch_ends_, seq) -
+                                          epoch_ends_->begin());
+    }
+    const EventContext &context() const { return *context_; }
+
+private:
+    EpochEnds find_epoch_ends_;
+    std::uint64_t events_ = 0;
+    std::string schema_;
+    std::optional<std::vector<std::uint64_t>> epoch_ends_;
+    std::optional<EventContext> context_;
+};
+
 class EventRows {
 public:
     static constexpr const char *kDeclaration = kEventDeclaration;
@@ -29,13 +76,29 @@ public:
     void start(const TraceTable &table, int plan_number, const char *plan,
                std::span<sqlite3_value *> arguments)
     {
-        scan_.emplace(table.database, table.schema, planned_filter(plan_number, plan, arguments));
+        auto *knowledge = static_cast<EventKnowledge *>(table.shared);
+        if (plan_number & (kWantsEpoch | kWantsContext))
+            knowledge->need(table, plan_number);
+        knowledge_ = knowledge;
+        const EventFilter filter = planned_filter(plan_number, plan, arguments);
+        // A join asks for one event after the other: mostly its block is open.
+        one_seq_ = plan_number & kOneSeq;
+        if (one_seq_ && scan_ && plan_number == plan_number_ &&
+            scan_->select_in_block(filter.first_seq)) {
+            index_ = 0;
+            at_end_ = false;
+            return;
+        }
+        plan_number_ = plan_number;
+        scan_.emplace(table.database, table.schema, filter);
         next_block();
     }
 
     void next()
     {
-        if (++index_ == count_)
+        if (one_seq_)
+            at_end_ = true;
+        else if (++index_ == count_)
             next_block();
     }
 
@@ -58,10 +121,15 @@ private:
             count_ = scan_->all_selected() ? scan_->events().size() : scan_->selected().size();
     }
 
+    void context_column(sqlite3_context *context, const Event &event, int number) const;
+
+    const EventKnowledge *knowledge_ = nullptr;
     std::optional<EventScan> scan_;
     std::size_t index_ = 0; // among the block's selected events
     std::size_t count_ = 0;
     bool at_end_ = true;
+    bool one_seq_ = false;
+    int plan_number_ = 0; // of scan_
 };
 
 void EventRows::column(sqlite3_context *context, int number) const
@@ -107,16 +175,36 @@ void EventRows::column(sqlite3_context *context, int number) const
     case kAtomicColumn:
         result_number(context, event.flags & kAtomic ? 1 : 0);
         break;
+    case kEpoch:
+        result_number(context, knowledge_->epoch(rowid()));
+        break;
     default:
+        context_column(context, event, number);
         break;
     }
 }
 
+void EventRows::context_column(sqlite3_context *context, const Event &event, int number) const
+{
+    if (number == kProcess) {
+        const std::optional<std::uint64_t> process = knowledge_->context().process(event);
+        return result_if(context, process.has_value(), process.value_or(0));
+    }
+    const Activity now = knowledge_->context().activity(rowid(), event);
+    if (number == kOperation)
+        result_if(context, now.operation.has_value(), now.operation.value_or(0));
+    else if (number == kCall)
+        result_if(context, now.call.has_value(), now.call.value_or(0));
+    else if (now.call)
+        result_text(context, system_call_name(now.call_number));
+}
+
 } // namespace
 
-void register_event_table(sqlite3 *database)
+void register_event_table(sqlite3 *database, EpochEnds epoch_ends)
 {
-    TableModule<EventRows>::register_as(database, "fencepost_event");
+    TableModule<EventRows>::register_as(database, "fencepost_event",
+                                        std::make_unique<EventKnowledge>(std::move(epoch_ends)));
 }
 
 } // namespace fencepost::trace

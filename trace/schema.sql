@@ -68,7 +68,12 @@ CREATE TABLE event_block (
 -- there is none); line and last_line (first and last line touched); size (bytes of a store or
 -- load); number (a store of up to 8 bytes as an integer); value (its bytes in memory order);
 -- site; stack (NULL = none); atomic (1 = part of a locked instruction,
--- whose fence is the event before).
+-- whose fence is the event before). The others are worked out when they are asked for: epoch (from 0;
+-- the event that guarantees something belongs to the epoch that it ends; model adr, explicit fences);
+-- process (its page-table base, by the code or its call stack; NULL = a kernel thread, or no stack);
+-- operation (first_seq of the innermost operation of the process, else of the last begun by any;
+-- NULL = none goes on); call (first_seq of the system call of the process; threads are not told
+-- apart) and system_call (its name).
 CREATE VIRTUAL TABLE event USING fencepost_event;
 
 -- What each site did in each fence interval, counted in one pass over the events each time it is

@@ -5,9 +5,11 @@
 
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <new>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "base/error.h"
 #include "trace/database.h"
@@ -19,6 +21,7 @@ namespace fencepost::trace {
 struct TraceTable : sqlite3_vtab {
     sqlite3 *database = nullptr;
     std::string schema;
+    void *shared = nullptr; // of all tables of the module on this connection, see TableModule
 };
 
 // Throws Error(trace) unless the table's database is a trace of our format.
@@ -57,14 +60,32 @@ template <typename Action> int guarded(sqlite3_vtab *table, Action &&action) noe
 //   std::uint64_t rowid() const
 template <typename Rows> class TableModule {
 public:
-    static void register_as(sqlite3 *database, const char *name)
+    // A module that CREATE VIRTUAL TABLE names. What `shared` points to belongs to the connection
+    // from here on; tables have it as TraceTable::shared.
+    template <typename Shared = int>
+    static void register_as(sqlite3 *database, const char *name,
+                            std::unique_ptr<Shared> shared = nullptr)
     {
-        const int code = sqlite3_create_module_v2(database, name, &kModule, nullptr, nullptr);
+        add(database, name, &kModule, std::move(shared));
+    }
+    // A table that is there without being in any file.
+    static void register_table(sqlite3 *database, const char *name)
+    {
+        add<int>(database, name, &kTable, nullptr);
+    }
+
+private:
+    template <typename Shared>
+    static void add(sqlite3 *database, const char *name, const sqlite3_module *module,
+                    std::unique_ptr<Shared> shared)
+    {
+        const auto destroy = [](void *pointer) { delete static_cast<Shared *>(pointer); };
+        const int code =
+            sqlite3_create_module_v2(database, name, module, shared.release(), destroy);
         if (code != SQLITE_OK)
             fail_sqlite(database, code);
     }
 
-private:
     struct Cursor : sqlite3_vtab_cursor {
         Rows rows;
         bool version_checked = false; // a join starts the same cursor many times
@@ -75,7 +96,7 @@ private:
         return static_cast<Cursor *>(cursor)->rows;
     }
 
-    static int connect(sqlite3 *database, void *, int count, const char *const *arguments,
+    static int connect(sqlite3 *database, void *shared, int count, const char *const *arguments,
                        sqlite3_vtab **result, char **)
     {
         if (const int code = sqlite3_declare_vtab(database, Rows::kDeclaration); code != SQLITE_OK)
@@ -87,6 +108,7 @@ private:
         if (!table)
             return SQLITE_NOMEM;
         table->database = database;
+        table->shared = shared;
         const int code = guarded(table, [&] { table->schema = count > 1 ? arguments[1] : "main"; });
         *result = table;
         return code;
@@ -151,21 +173,27 @@ private:
         return SQLITE_OK;
     }
 
-    static constexpr sqlite3_module kModule = {
-        .iVersion = 0,
-        .xCreate = connect,
-        .xConnect = connect,
-        .xBestIndex = best_index,
-        .xDisconnect = disconnect,
-        .xDestroy = disconnect,
-        .xOpen = open_cursor,
-        .xClose = close_cursor,
-        .xFilter = filter,
-        .xNext = next,
-        .xEof = eof,
-        .xColumn = column,
-        .xRowid = rowid,
-    };
+    using Connect = decltype(connect);
+    static constexpr sqlite3_module module(Connect *create)
+    {
+        return {
+            .iVersion = 0,
+            .xCreate = create,
+            .xConnect = connect,
+            .xBestIndex = best_index,
+            .xDisconnect = disconnect,
+            .xDestroy = disconnect,
+            .xOpen = open_cursor,
+            .xClose = close_cursor,
+            .xFilter = filter,
+            .xNext = next,
+            .xEof = eof,
+            .xColumn = column,
+            .xRowid = rowid,
+        };
+    }
+    static constexpr sqlite3_module kModule = module(connect);
+    static constexpr sqlite3_module kTable = module(nullptr);
 };
 
 inline void result_number(sqlite3_context *context, std::uint64_t number)
@@ -184,6 +212,11 @@ inline void result_if(sqlite3_context *context, bool holds, std::uint64_t number
 inline void result_name(sqlite3_context *context, std::string_view name)
 {
     sqlite3_result_text(context, name.data(), static_cast<int>(name.size()), SQLITE_STATIC);
+}
+
+inline void result_text(sqlite3_context *context, const std::string &text)
+{
+    sqlite3_result_text(context, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
 }
 
 } // namespace fencepost::trace

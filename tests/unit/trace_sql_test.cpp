@@ -43,7 +43,10 @@ protected:
         // The reference: the same rows in an ordinary table, from the reader.
         const TraceReader reader(path());
         connection_ = std::make_unique<Database>(path(), SQLITE_OPEN_READWRITE);
-        register_tables(connection_->get());
+        // Which events end an epoch is not for the trace to know; here these do.
+        register_tables(connection_->get(), [](EventScan) {
+            return std::vector<std::uint64_t>{4, 5000};
+        });
         connection_->execute(
             "CREATE TEMP TABLE plain (seq INTEGER, kind TEXT, subkind TEXT, vcpu INTEGER,"
             " address INTEGER, line INTEGER, last_line INTEGER, size INTEGER, number INTEGER,"
@@ -185,6 +188,26 @@ TEST_F(Sql, OrdersJoinsAndAggregates)
         EXPECT_EQ(over("event"), over("plain")) << query;
         EXPECT_FALSE(over("plain").empty()) << query;
     }
+}
+
+// The event that ends an epoch belongs to it.
+TEST_F(Sql, EpochsAreThoseOfTheConnection)
+{
+    EXPECT_EQ(rows("SELECT count(*) FROM event GROUP BY epoch ORDER BY epoch"), "5\n4996\n6999\n");
+    EXPECT_EQ(rows("SELECT epoch FROM event WHERE seq IN (4, 5, 5000, 5001)"), "0\n1\n1\n2\n");
+    Database other(path(), SQLITE_OPEN_READWRITE);
+    register_tables(other.get());
+    EXPECT_EQ(other.integer("SELECT count(*) FROM event"), 12000);
+    EXPECT_THROW(other.integer("SELECT max(epoch) FROM event"), Error);
+}
+
+TEST_F(Sql, SystemCallsHaveNames)
+{
+    EXPECT_EQ(rows("SELECT system_call_name(1)"), "write\n");
+    EXPECT_EQ(rows("SELECT system_call_name(74)"), "fsync\n");
+    EXPECT_EQ(rows("SELECT system_call_name(99999)"), "system call 99999\n");
+    EXPECT_EQ(rows("SELECT system_call_name(-1)"), "system call -1\n");
+    EXPECT_EQ(rows("SELECT system_call_name('write') IS NULL"), "1\n");
 }
 
 TEST_F(Sql, EveryViewCanBeQueried)

@@ -7,7 +7,7 @@
 
 SQLITE_EXTENSION_INIT1
 
-#include "trace/tables.h"
+#include "analyzer/tables/model_tables.h"
 
 // The name follows from the file's: SQLite keeps its letters.
 extern "C" __attribute__((visibility("default"))) int
@@ -15,7 +15,7 @@ sqlite3_fenceposttrace_init(sqlite3 *database, char **message, const sqlite3_api
 {
     SQLITE_EXTENSION_INIT2(api);
     try {
-        fencepost::trace::register_tables(database);
+        fencepost::tables::register_tables(database);
         return SQLITE_OK;
     } catch (const std::exception &error) {
         *message = sqlite3_mprintf("%s", error.what());
