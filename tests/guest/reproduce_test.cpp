@@ -15,6 +15,7 @@
 #include "base/child_process.h"
 #include "base/error.h"
 #include "base/files.h"
+#include "base/places.h"
 #include "trace/database.h"
 
 namespace fencepost::test {
@@ -321,12 +322,13 @@ TEST_F(ReproduceShell, AGuestThatPanicsEndsIt)
 class ReproduceDebugger : public Reproduce {
 protected:
     // The guest stands still; `commands_` is what a debugger begins with.
-    void begin()
+    void begin(const std::vector<std::string> &options = {})
     {
         auto [ours, theirs] = make_pipe();
-        fencepost_.emplace(std::vector<std::string>{FENCEPOST_PROGRAM, "-q", "reproduce", run(),
-                                                    finding_, "--gdb"},
-                           SpawnOptions{.fds = {{1, theirs.get()}, {2, STDERR_FILENO}}});
+        std::vector<std::string> words = {FENCEPOST_PROGRAM, "-q",   "reproduce", run(),
+                                          finding_,          "--gdb"};
+        words.insert(words.end(), options.begin(), options.end());
+        fencepost_.emplace(words, SpawnOptions{.fds = {{1, theirs.get()}, {2, STDERR_FILENO}}});
         theirs.reset();
         std::string line;
         for (char each = 0; read(ours.get(), &each, 1) == 1 && each != '\n';)
@@ -360,6 +362,41 @@ TEST_F(ReproduceDebugger, StopsInRecoveryAndKnowsNames)
     expect_in(gdb, "Breakpoint 1, 0x");
     expect_in(gdb, "ext4_fill_super in section .text\n");
     expect_end(0);
+}
+
+// Of the newest kernel package in the user's cache, which is that of the image.
+std::string file_of_module(const std::string &name, const fs::path &directory)
+{
+    const Ran found = ran({"sh", "-c",
+                           "cd \"$0\" && dpkg-deb --fsys-tarfile "
+                           "\"$(ls -t \"$1\"/packages/linux-image-*.deb | head -n 1)\" | "
+                           "tar -xO --wildcards \"*/$2\" >\"$2\"",
+                           directory.string(), cache_directory().string(), name});
+    EXPECT_EQ(found.code, 0) << found.said;
+    return directory / name;
+}
+
+// The kernel says where the module is, and by the file's own symbols its functions are there.
+TEST_F(ReproduceDebugger, KnowsAModuleByItsFile)
+{
+    if (!find_program("gdb"))
+        GTEST_SKIP() << "gdb is not installed";
+    const std::string module = file_of_module("nd_pmem.ko", directory_->path());
+    begin({"--symbols", module});
+    const Ran gdb = ran({"gdb", "-batch", "-x", commands_.string(), "-ex", "break pmem_submit_bio",
+                         "-ex", "continue", "-ex", "info symbol $pc", "-ex", "detach"});
+    EXPECT_EQ(gdb.code, 0) << gdb.said;
+    expect_in(gdb, "pmem_submit_bio in section .text of " + module + "\n");
+    expect_end(0);
+
+    const Ran nowhere = reproduce({finding_, "--gdb", "--symbols", "/no/such.ko"});
+    EXPECT_EQ(nowhere.code, 2) << nowhere.said;
+    expect_in(nowhere, "there is no file of symbols /no/such.ko");
+    const fs::path stranger = directory_->path() / "my-fs.ko";
+    fs::copy_file(module, stranger);
+    const Ran unknown = reproduce({finding_, "--gdb", "--symbols", stranger.string()});
+    EXPECT_EQ(unknown.code, 2) << unknown.said;
+    expect_in(unknown, "the guest has no module my_fs, of which " + stranger.string());
 }
 
 TEST_F(ReproduceDebugger, CtrlCLeavesNothingBehind)
