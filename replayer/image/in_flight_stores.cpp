@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -83,14 +82,15 @@ PartChoice InFlightStores::parts_of(const states::StateView &state,
     return present;
 }
 
-std::vector<trace::EventRef> first_of_each_site(const StateStores &state, bool present)
+std::vector<trace::EventRef>
+first_of_each_kind(const StateStores &state, bool present,
+                   const std::function<bool(const trace::EventRef &)> &is_new)
 {
     std::vector<trace::EventRef> found;
-    std::set<std::pair<trace::SiteId, trace::StackId>> seen;
     const auto parts = state.in_flight->parts();
     for (std::size_t i = 0; i < parts.size(); ++i) {
         const trace::EventRef &store = state.in_flight->stores()[parts[i].store];
-        if (state.present[i] == present && seen.insert({store.site, store.stack}).second)
+        if (state.present[i] == present && is_new(store))
             found.push_back(store);
     }
     return found;

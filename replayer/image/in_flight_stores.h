@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -68,7 +69,10 @@ struct StateStores {
     PartChoice present;
 };
 
-// The first store of each site and call stack of which a part is there (or not), in order.
-std::vector<trace::EventRef> first_of_each_site(const StateStores &state, bool present);
+// Stores of which a part is there (or not), in order, of a kind that was not there before:
+// `is_new` is asked about each part's store.
+std::vector<trace::EventRef>
+first_of_each_kind(const StateStores &state, bool present,
+                   const std::function<bool(const trace::EventRef &)> &is_new);
 
 } // namespace fencepost::image

@@ -13,10 +13,12 @@ namespace {
 
 constexpr std::string_view kDamage = "damage";
 
-bool has_site(const std::vector<trace::EventRef> &stores, trace::SiteId site)
+bool has_one(const std::vector<StoreInFlight> &stores, trace::SiteId site,
+             const std::vector<std::string> &code)
 {
-    return std::any_of(stores.begin(), stores.end(),
-                       [&](const trace::EventRef &store) { return store.site == site; });
+    return std::any_of(stores.begin(), stores.end(), [&](const StoreInFlight &store) {
+        return store.site == site && has(code, store.code.name);
+    });
 }
 
 // All images of the finding have it.
@@ -27,7 +29,7 @@ bool is_common(const std::vector<std::string> &code, const std::string &name)
 
 bool present_is_there(const Finding &finding, const Explanation &explanation)
 {
-    return finding.decides == Decides::present && one_is_there(explanation, finding.present_sites);
+    return finding.decides == Decides::present && one_is_there(explanation, finding);
 }
 
 // What was wrong at first may be guaranteed later, until the operation is over.
@@ -101,10 +103,19 @@ std::string_view class_of(std::string_view verdict)
                : verdict;
 }
 
-bool one_is_there(const Explanation &explanation, const std::vector<trace::SiteId> &sites)
+bool is_one(const StoreInFlight &store, const std::vector<trace::SiteId> &sites,
+            const std::vector<std::string> &code)
 {
+    return has(sites, store.site) && has(code, store.code.name);
+}
+
+bool one_is_there(const Explanation &explanation, const Finding &finding)
+{
+    const auto &sites = finding.present_sites;
+    const auto &code = finding.present_code;
     return std::any_of(sites.begin(), sites.end(), [&](trace::SiteId site) {
-        return has_site(explanation.present, site) || !has_site(explanation.missing, site);
+        return has_one(explanation.present, site, code) ||
+               !has_one(explanation.missing, site, code);
     });
 }
 
@@ -160,7 +171,7 @@ bool same_flag(const Finding &finding, const Explanation &explanation)
 bool continues(const Finding &finding, const Explanation &explanation)
 {
     return explanation.decided->absent && has(finding.absent_code, explanation.absent_code.name) &&
-           one_is_there(explanation, finding.present_sites);
+           one_is_there(explanation, finding);
 }
 
 std::string cause_id(const oracle::Evidence &evidence, const Explanation &explanation,

@@ -21,8 +21,13 @@ template <typename Value> bool has(const std::vector<Value> &values, const Value
 // from.
 std::string_view class_of(std::string_view verdict);
 
-// A store that was executed and is no longer in flight is guaranteed, and so there.
-bool one_is_there(const Explanation &explanation, const std::vector<trace::SiteId> &sites);
+// One of these sites and functions: an agent's one site stores for many operations, a copy
+// routine's for many functions.
+bool is_one(const StoreInFlight &store, const std::vector<trace::SiteId> &sites,
+            const std::vector<std::string> &code);
+// One that decides by its presence; a store that was executed and is no longer in flight is
+// guaranteed, and so there.
+bool one_is_there(const Explanation &explanation, const findings::Finding &finding);
 
 // Of a new finding: see findings::Finding.
 std::string scope_of(const Explanation &explanation);

@@ -19,12 +19,16 @@ struct StoreCode {
     std::string caller() const { return callers.empty() ? "" : callers.front(); }
 };
 
+struct StoreInFlight {
+    trace::SiteId site = 0;
+    StoreCode code = {};
+};
+
 struct Explanation {
-    // The first store of each site and stack that was in flight, and is missing in the image or
-    // there.
-    std::vector<trace::EventRef> missing = {};
-    std::vector<trace::EventRef> present = {};
-    std::vector<std::string> present_for = {}; // of each in `present`: its StoreCode::caller()
+    // The first store of each site, stack and name that was in flight, and is missing in the image
+    // or there.
+    std::vector<StoreInFlight> missing = {};
+    std::vector<StoreInFlight> present = {};
     // What tests of states like it say; nothing: there were none, or they do not say.
     std::optional<DecidingStores> decided = {};
     StoreCode absent_code = {};  // of the stores in `decided`

@@ -21,21 +21,23 @@ using Names = std::vector<std::string>;
 // After so many failed searches, further images with the same summary are not probed.
 constexpr unsigned kMostFailedProbes = 3;
 
-bool lacks_one(const Explanation &explanation, const Sites &sites)
+bool lacks_one(const Explanation &explanation, const Finding &finding)
 {
     return std::any_of(explanation.missing.begin(), explanation.missing.end(),
-                       [&](const trace::EventRef &store) { return has(sites, store.site); });
+                       [&](const StoreInFlight &store) {
+                           return is_one(store, finding.absent_sites, finding.absent_code);
+                       });
 }
 
 // Where nothing need be missing, whom the store works for must be the same.
 bool has_one(const Explanation &explanation, const Finding &finding)
 {
     const bool anybodys = finding.scope.empty() || !finding.absent_sites.empty();
-    for (std::size_t i = 0; i < explanation.present.size(); ++i)
-        if (has(finding.present_sites, explanation.present[i].site) &&
-            (anybodys || explanation.present_for[i] == finding.scope))
-            return true;
-    return false;
+    return std::any_of(explanation.present.begin(), explanation.present.end(),
+                       [&](const StoreInFlight &store) {
+                           return is_one(store, finding.present_sites, finding.present_code) &&
+                                  (anybodys || store.code.caller() == finding.scope);
+                       });
 }
 
 // As far as can be told without tests.
@@ -43,7 +45,7 @@ bool is_like(const Finding &finding, const Explanation &explanation)
 {
     if (finding.absent_sites.empty() && finding.present_sites.empty())
         return false; // two tests tell
-    return (finding.absent_sites.empty() || lacks_one(explanation, finding.absent_sites)) &&
+    return (finding.absent_sites.empty() || lacks_one(explanation, finding)) &&
            (finding.present_sites.empty() || has_one(explanation, finding));
 }
 
@@ -79,7 +81,7 @@ void join(Finding &finding, const Explanation &explanation)
     };
     const bool absent_holds = is_itself(finding.absent_code, explanation.present_code);
     const bool present_holds = is_itself(finding.present_code, explanation.absent_code) ||
-                               one_is_there(explanation, finding.present_sites);
+                               one_is_there(explanation, finding);
     if (decided.present && joined.scope != explanation.present_code.caller())
         joined.scope.clear();
     add(joined, kAbsent, joined.absent_sites, joined.absent_code, decided.absent,

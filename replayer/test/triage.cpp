@@ -73,10 +73,8 @@ void Triage::add(Failure failure)
     turn.judged = true;
     Explanation explanation;
     if (const auto &failed = failure.outcome.failed) {
-        explanation.missing = first_of_each_site(failed->stores, false);
-        explanation.present = first_of_each_site(failed->stores, true);
-        for (const trace::EventRef &store : explanation.present)
-            explanation.present_for.push_back(code_of(store).caller());
+        explanation.missing = in_flight(failed->stores, false);
+        explanation.present = in_flight(failed->stores, true);
     }
     turn.failed = {std::move(failure), std::move(explanation)};
     // Its answer may be there when its turn comes.
@@ -144,18 +142,28 @@ void Triage::explain(Case &answered, const Answer &answer)
     answered.explanation.probing_failed = !answer.decided && !answer.gave_up;
 }
 
-StoreCode Triage::code_of(const trace::EventRef &store)
+std::vector<StoreInFlight> Triage::in_flight(const image::StateStores &state, bool present)
 {
-    const auto known = code_.find({store.site, store.stack});
-    if (known != code_.end())
-        return known->second;
-    const symbols::EventPlace place = names_.place(store);
-    std::vector<std::string> names = findings::site_names(place, operations_.at(store.seq));
-    StoreCode code = {std::move(names.front())};
-    names.erase(names.begin());
-    code.callers = std::move(names);
-    if (place.code.named) // else it may be called after its operation
-        code_[{store.site, store.stack}] = code;
+    std::set<std::tuple<trace::SiteId, trace::StackId, std::string_view>> seen;
+    const auto stores = first_of_each_kind(state, present, [&](const trace::EventRef &store) {
+        return seen.insert({store.site, store.stack, code_of(store).name}).second;
+    });
+    std::vector<StoreInFlight> found;
+    for (const trace::EventRef &store : stores)
+        found.push_back({store.site, code_of(store)});
+    return found;
+}
+
+const StoreCode &Triage::code_of(const trace::EventRef &store)
+{
+    const std::string &operation = operations_.at(store.seq); // code without a name is called after
+    const auto [known, is_new] = code_.try_emplace({store.site, store.stack, operation});
+    StoreCode &code = known->second;
+    if (is_new) {
+        code.callers = findings::site_names(names_.place(store), operation);
+        code.name = code.callers.front();
+        code.callers.erase(code.callers.begin());
+    }
     return code;
 }
 

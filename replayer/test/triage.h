@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -86,7 +87,8 @@ private:
     void advance();
     bool finish(Turn &turn);
     void explain(Case &answered, const Answer &answer);
-    StoreCode code_of(const trace::EventRef &store);
+    std::vector<StoreInFlight> in_flight(const image::StateStores &state, bool present);
+    const StoreCode &code_of(const trace::EventRef &store);
     void name_code(Case &answered);
     void file(const Case &filed);
     std::string file_finding(const Case &filed);
@@ -97,7 +99,7 @@ private:
     const Deadline deadline_;
     symbols::CodeNames names_;
     const Operations operations_;
-    std::map<std::pair<trace::SiteId, trace::StackId>, StoreCode> code_; // that has names
+    std::map<std::tuple<trace::SiteId, trace::StackId, std::string>, StoreCode> code_;
     Grouping grouping_;
     std::deque<Turn> turns_;                                   // that have not come
     std::uint64_t turns_before_ = 0;                           // that have

@@ -26,8 +26,8 @@ TestOptions options_of(const std::string &strategies)
 }
 
 // Two flags, each stored when what it stands for is not guaranteed: the first two parts of a
-// record, the second a body. What recovery says is the same for both. Their lengths differ, so that
-// the agent stores them with different instructions.
+// record, the second a body. What recovery says is the same for both, and by their lengths the
+// agent stores them with the same instructions.
 const char *const kTwoFlags = R"(
 pm.size = "32M"
 file_system.type = "ext4"
@@ -49,10 +49,10 @@ fence
 flush m 0 8
 flush m 128 16
 fence
-store m 256 "bodybodybodybodybodybodybodybody"
+store m 256 "bodybody"
 fence
-store m 4224 "ok"
-flush m 4224 2
+store m 4224 "ready"
+flush m 4224 5
 fence
 unmap m
 """
@@ -61,7 +61,7 @@ oracles = ["program"]
 recovery = ["sh", "-c", """
 has() { [ \"$(dd if=/mnt/pm/ledger bs=1 skip=$1 count=${#2} 2>/dev/null)\" = $2 ]; }
 if has 4096 valid; then has 0 headhead && has 128 tailtailtailtail || { echo wrong; exit 1; }; fi
-if has 4224 ok; then has 256 bodybodybodybodybodybodybodybody || { echo wrong; exit 1; }; fi
+if has 4224 ready; then has 256 bodybody || { echo wrong; exit 1; }; fi
 """]
 )";
 
@@ -86,9 +86,13 @@ TEST(Findings, WhatDecidesIsFoundByTests)
     const Finding &second = report.findings[1];
     EXPECT_NE(second.id, first.id);
     EXPECT_EQ(second.summary, first.summary);
+    EXPECT_EQ(second.decides, findings::Decides::order) << "its flag is its own";
+    EXPECT_EQ(second.count, 4u);
+    ASSERT_TRUE(place_of(second, findings::kPresent));
+    EXPECT_EQ(place_of(second, findings::kPresent)->operation, "store m 4224 \"ready\"");
     ASSERT_TRUE(place_of(second, findings::kAbsent));
     const std::string body = place_of(second, findings::kAbsent)->operation;
-    EXPECT_EQ(body, "store m 256 \"bodybodybodybodybodybodybodybody\"");
+    EXPECT_EQ(body, "store m 256 \"bodybody\"");
     EXPECT_EQ(report.verdicts.at("inconsistent"), first.count + second.count);
     for (const Finding &finding : report.findings) {
         const auto summary = nlohmann::json::parse(

@@ -87,10 +87,14 @@ protected:
     const TemporaryDirectory directory_{testing::TempDir(), "deciding"};
 };
 
-std::vector<std::uint64_t> seqs(const std::vector<trace::EventRef> &stores)
+std::vector<std::uint64_t> first_of_each_site(const StateStores &state, bool present)
 {
+    std::set<trace::SiteId> seen;
     std::vector<std::uint64_t> found;
-    for (const trace::EventRef &store : stores)
+    for (const trace::EventRef &store :
+         first_of_each_kind(state, present, [&](const trace::EventRef &each) {
+             return seen.insert(each.site).second;
+         }))
         found.push_back(store.seq);
     return found;
 }
@@ -110,8 +114,8 @@ store pmem0+0x100 8 = 5 @a
     walk({.strategies = states::parse_strategies("none-all,subsets:1")},
          [&](const StateView &state, StateImages &) {
              const StateStores stores = stores_of(state);
-             missing[text_of(state.levels.choice())] = seqs(first_of_each_site(stores, false));
-             present[text_of(state.levels.choice())] = seqs(first_of_each_site(stores, true));
+             missing[text_of(state.levels.choice())] = first_of_each_site(stores, false);
+             present[text_of(state.levels.choice())] = first_of_each_site(stores, true);
              return true;
          });
     using Seqs = std::vector<std::uint64_t>;

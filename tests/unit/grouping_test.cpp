@@ -279,8 +279,7 @@ TEST_F(GroupingTest, AnIdIsNeverThatOfAnotherFinding)
     const Finding first = place(in_code({"a"}, {"b"}));
     EXPECT_EQ(place(in_code({"c"}, {"b"})).id, first.id);
     Explanation unlike = in_code({"a"}, {"d"});
-    unlike.missing = {{.seq = 1, .site = first.present_sites[0]}};
-    unlike.missing.push_back({.seq = 1, .site = first.present_sites[0] + 2});
+    unlike.missing = {{first.present_sites[0], {"b"}}, {first.present_sites[0] + 2, {"b"}}};
     const Finding second = place(unlike, "d");
     EXPECT_NE(second.id, first.id);
     Grouping alone({});
@@ -293,7 +292,7 @@ TEST_F(GroupingTest, WhatWorksForSomebodyElseIsTested)
     const Finding first = place(tested(0, 9));
     EXPECT_EQ(like(guess({}, {9})), first.id);
     Explanation for_another = guess({}, {9});
-    for_another.present_for = {"another operation"};
+    for_another.present[0].code.callers = {"another operation"};
     EXPECT_EQ(like(for_another), "");
     for_another.missing = for_another.present;
     place(tested(7, 9), "order");

@@ -11,17 +11,20 @@
 
 namespace fencepost::test {
 
+inline std::string name_of(trace::SiteId site)
+{
+    return "f" + std::to_string(site);
+}
+
 // Sites of stores in flight that an image lacks and has; nothing was tested.
 inline Explanation guess(const std::vector<trace::SiteId> &missing,
                          const std::vector<trace::SiteId> &present)
 {
     Explanation explanation;
     for (const trace::SiteId site : missing)
-        explanation.missing.push_back({.seq = site, .site = site});
-    for (const trace::SiteId site : present) {
-        explanation.present.push_back({.seq = site, .site = site});
-        explanation.present_for.emplace_back("operation");
-    }
+        explanation.missing.push_back({site, {name_of(site), {"operation", "main"}}});
+    for (const trace::SiteId site : present)
+        explanation.present.push_back({site, {name_of(site), {"operation", "main"}}});
     return explanation;
 }
 
@@ -32,11 +35,11 @@ inline Explanation tested(trace::SiteId absent, trace::SiteId present, Explanati
     explanation.decided.emplace();
     if (absent != 0) {
         explanation.decided->absent = {.seq = absent, .site = absent};
-        explanation.absent_code = {"f" + std::to_string(absent), {"operation", "main"}};
+        explanation.absent_code = {name_of(absent), {"operation", "main"}};
     }
     if (present != 0) {
         explanation.decided->present = {.seq = present, .site = present};
-        explanation.present_code = {"f" + std::to_string(present), {"operation", "main"}};
+        explanation.present_code = {name_of(present), {"operation", "main"}};
     }
     explanation.last = {"last", {"operation", "main"}};
     return explanation;
