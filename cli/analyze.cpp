@@ -12,11 +12,11 @@
 #include "analyzer/rules/rule.h"
 #include "base/error.h"
 #include "base/output_file.h"
-#include "cli/analyze_verb.h"
 #include "cli/filter_arguments.h"
 #include "cli/named_value.h"
 #include "cli/severities.h"
 #include "cli/verb.h"
+#include "replayer/report/analyzed_run.h"
 #include "replayer/run/inputs.h"
 #include "replayer/run/run_directory.h"
 
@@ -81,17 +81,12 @@ void list_rules(const Context &context)
         print_json(list);
 }
 
-rules::RuleFiles rule_files_of(const run::AnalyzeSpec &spec)
-{
-    return rules::rule_files(spec.transactions, spec.order, spec.suppressions);
-}
-
 // The spec's files of the run that the trace is in, and those of the options.
 rules::AnalysisRequest request_of(const std::filesystem::path &trace, const AnalyzeOptions &options)
 {
     rules::AnalysisRequest request = {.settings = settings_of(options),
                                       .show_known_code = options.show_known_code};
-    request.files = rule_files_of(run::load_analyze({trace.parent_path()}));
+    request.files = collect::rule_files(run::load_analyze({trace.parent_path()}));
     for (const std::string &file : options.transactions)
         request.files.add_transactions(file);
     for (const std::string &file : options.order)
@@ -143,16 +138,6 @@ void run_analyze(const AnalyzeOptions &options, Context &context)
 }
 
 } // namespace
-
-void check_rule_files(const run::AnalyzeSpec &spec)
-{
-    rule_files_of(spec).order_file();
-}
-
-findings::Report analyze_run(const run::RunFiles &files)
-{
-    return rules::analyze(files.trace(), {.files = rule_files_of(run::load_analyze(files))});
-}
 
 void add_analyze(App &app, Context &context)
 {

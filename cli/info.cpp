@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/terminal_text.h"
+#include "replayer/run/info_json.h"
 #include "replayer/run/interrupted.h"
 #include "replayer/run/run_directory.h"
 #include "trace/schema.h"
@@ -19,113 +20,6 @@ namespace fencepost::cli {
 namespace {
 
 using namespace trace;
-
-// What record's own check of completeness counts; 0 is the proof that nothing was missed.
-constexpr char kCompletenessCounter[] = "incomplete_lines";
-
-std::string completeness(const Summary &summary)
-{
-    const auto counter =
-        std::ranges::find(summary.quality, kCompletenessCounter, &DataQuality::name);
-    if (counter == summary.quality.end())
-        return "not checked";
-    return counter->value == 0 ? "complete" : "incomplete";
-}
-
-double bytes_per_event(const Summary &summary)
-{
-    return summary.recording.event_count ? static_cast<double>(summary.file_bytes) /
-                                               static_cast<double>(summary.recording.event_count)
-                                         : 0;
-}
-
-using Json = nlohmann::json;
-
-Json functions_to_json(const std::vector<FunctionCount> &functions)
-{
-    Json list = Json::array();
-    for (const FunctionCount &row : functions)
-        list.push_back({{"function", row.function},
-                        {"module", row.module},
-                        {"stores", row.stores},
-                        {"flushes", row.flushes},
-                        {"fences", row.fences},
-                        {"volatile_flushes", row.volatile_flushes}});
-    return list;
-}
-
-Json regions_to_json(const Summary &summary)
-{
-    Json list = Json::array();
-    for (const Region &region : summary.regions) {
-        Json row = {{"name", region.name}, {"base", region.base},       {"size", region.size},
-                    {"file", region.file}, {"initial_digest", nullptr}, {"final_digest", nullptr}};
-        if (region.initial_digest)
-            row["initial_digest"] = *region.initial_digest;
-        if (region.final_digest)
-            row["final_digest"] = *region.final_digest;
-        list.push_back(std::move(row));
-    }
-    return list;
-}
-
-Json operations_to_json(const Summary &summary)
-{
-    Json list = Json::array();
-    for (const OperationSummary &row : summary.first_operations) {
-        Json operation = {{"number", row.number},
-                          {"text", row.text},
-                          {"first_seq", row.first_seq},
-                          {"last_seq", nullptr}};
-        if (row.last_seq)
-            operation["last_seq"] = *row.last_seq;
-        list.push_back(std::move(operation));
-    }
-    return {{"count", summary.operations},
-            {"unfinished", summary.unfinished_operations},
-            {"first", std::move(list)}};
-}
-
-Json to_json(const Summary &summary, bool interrupted)
-{
-    Json quality = Json::array();
-    for (const DataQuality &counter : summary.quality)
-        quality.push_back({{"name", counter.name},
-                           {"value", counter.value},
-                           {"severity", name_of(counter.severity)},
-                           {"meaning", counter.meaning}});
-    Json events = Json::object();
-    for (const auto &kind : summary.events)
-        events[kind.first] = kind.second;
-    return {{"state", name_of(summary.recording.state)},
-            {"interrupted", interrupted},
-            {"outcome", summary.recording.outcome},
-            {"completeness", completeness(summary)},
-            {"event_count", summary.recording.event_count},
-            {"event_digest", summary.recording.event_digest},
-            {"effect_digest", summary.recording.effect_digest},
-            {"events", std::move(events)},
-            {"stored_bytes", summary.stored_bytes},
-            {"vcpus", summary.vcpus},
-            {"fence_intervals", summary.fence_intervals},
-            {"architectural_fence_intervals", summary.architectural_fence_intervals},
-            {"regions", regions_to_json(summary)},
-            {"operations", operations_to_json(summary)},
-            {"system_calls", summary.system_calls},
-            {"processes", summary.processes},
-            {"sites", summary.sites},
-            {"named_sites", summary.named_sites},
-            {"located_sites", summary.located_sites},
-            {"symbols", summary.symbols},
-            {"stacks", summary.stacks},
-            {"most_stores", functions_to_json(summary.most_stores)},
-            {"most_flushes", functions_to_json(summary.most_flushes)},
-            {"data_quality", std::move(quality)},
-            {"file_bytes", summary.file_bytes},
-            {"bytes_per_event", bytes_per_event(summary)},
-            {"format_version", kFormatVersion},
-            {"meta", summary.meta}};
-}
 
 // --- for people
 
@@ -233,7 +127,7 @@ void print_text(const Summary &summary, bool interrupted)
         line("recording", "{}{}", name_of(recording.state),
              recording.outcome.empty() ? ""
                                        : fmt::format(": {}", terminal_text(recording.outcome)));
-    line("completeness", "{}", completeness(summary));
+    line("completeness", "{}", summary.completeness());
     for (const auto &row : summary.meta) {
         const auto lines = std::ranges::count(row.second, '\n');
         if (lines > 0)
@@ -250,7 +144,7 @@ void print_text(const Summary &summary, bool interrupted)
          grouped(summary.sites), grouped(summary.named_sites), grouped(summary.located_sites),
          grouped(summary.stacks));
     line("file", "{}, {:.2f} bytes an event, format {}", size_text(summary.file_bytes),
-         bytes_per_event(summary), kFormatVersion);
+         summary.bytes_per_event(), kFormatVersion);
     line("event_digest", "{}", terminal_text(recording.event_digest));
     line("effect_digest", "{}", terminal_text(recording.effect_digest));
     print_functions("Most stores", summary.most_stores);
@@ -272,12 +166,10 @@ void add_info(App &app, Context &context)
     verb->examples({{"info run --top 30", "what ran, and its thirty busiest functions"}});
     verb->callback([run, limit, &context] {
         const TraceReader reader(run::trace_of(*run));
-        const bool interrupted = run::was_interrupted(reader);
-        const Summary summary = summarise(reader, *limit);
         if (context.settings.json)
-            print_json(to_json(summary, interrupted));
+            print_json(run::info_json(reader, *limit));
         else
-            print_text(summary, interrupted);
+            print_text(summarise(reader, *limit), run::was_interrupted(reader));
     });
 }
 

@@ -10,6 +10,7 @@
 #include "base/terminal_text.h"
 #include "cli/test_verb.h"
 #include "replayer/test/minimize_request.h"
+#include "replayer/test/test_json.h"
 
 namespace fencepost::cli {
 
@@ -99,17 +100,6 @@ void print_shortened(const std::string &finding,
     std::fflush(stdout);
 }
 
-json shortened_json(const std::string &finding, const test::ShortenedWorkload &found)
-{
-    return {{"finding", finding},
-            {"lines", found.workload.lines},
-            {"complete", found.workload.complete},
-            {"operations_before", found.operations_before},
-            {"operations", found.operations},
-            {"recordings", found.recordings},
-            {"seconds", found.seconds}};
-}
-
 void run_minimize(Context &context, MinimizeOptions &options)
 {
     if (!options.duration.empty())
@@ -129,7 +119,7 @@ void run_minimize(Context &context, MinimizeOptions &options)
                                  if (!context.settings.json)
                                      print_shortened(finding, found);
                                  else if (found)
-                                     workloads.push_back(shortened_json(finding, *found));
+                                     workloads.push_back(test::shortened_json(finding, *found));
                              }});
     if (context.settings.json)
         print_json({{"findings", shown}, {"workloads", workloads}});

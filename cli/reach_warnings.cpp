@@ -3,7 +3,6 @@
 #include "cli/reach_warnings.h"
 
 #include <fmt/core.h>
-#include <nlohmann/json.hpp>
 
 #include "base/terminal_text.h"
 #include "replayer/record/reach.h"
@@ -17,16 +16,6 @@ void print_warnings(const run::RunFiles &files)
         fmt::print("WARNING    {}\n", terminal_text(warning.meaning));
     if (const std::string why = record::why_no_pass(reader); !why.empty())
         fmt::print("verdict    NOT A PASS: {}\n", why);
-}
-
-nlohmann::json warnings_json(const run::RunFiles &files)
-{
-    nlohmann::json list = nlohmann::json::array();
-    for (const trace::DataQuality &warning :
-         record::reach_warnings(trace::TraceReader(files.trace())))
-        list.push_back(
-            {{"name", warning.name}, {"value", warning.value}, {"meaning", warning.meaning}});
-    return list;
 }
 
 int with_reach(int exit_code, const run::RunFiles &files)

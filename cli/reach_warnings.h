@@ -2,8 +2,6 @@
 // What verbs say, and exit with, when a workload did not reach PM.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
-
 #include "replayer/run/run_directory.h"
 
 namespace fencepost::cli {
@@ -11,7 +9,6 @@ namespace fencepost::cli {
 inline constexpr int kNoPass = 5;
 
 void print_warnings(const run::RunFiles &files);
-nlohmann::json warnings_json(const run::RunFiles &files);
 // 5 instead of 0 when the workload did not reach PM: that is no pass.
 int with_reach(int exit_code, const run::RunFiles &files);
 

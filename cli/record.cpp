@@ -6,12 +6,13 @@
 
 #include "base/error.h"
 #include "base/places.h"
-#include "cli/analyze_verb.h"
 #include "cli/reach_warnings.h"
 #include "cli/record_verb.h"
 #include "replayer/record/completeness.h"
+#include "replayer/record/record_json.h"
 #include "replayer/record/record_run.h"
 #include "replayer/record/summary.h"
+#include "replayer/report/analyzed_run.h"
 #include "replayer/run/run_directory.h"
 
 namespace fencepost::cli {
@@ -39,7 +40,7 @@ void run_record(Context &context, const RecordArguments &arguments)
     const RunFiles files = {arguments.run};
     if (context.settings.json) {
         nlohmann::json document = summary(files, result);
-        document["warnings"] = warnings_json(files);
+        document["warnings"] = record::warnings_json(files);
         print_json(document);
     } else {
         print_recording(files, result);
@@ -79,7 +80,7 @@ RecordRequest record_request(const RecordArguments &arguments)
 {
     Spec spec = load_spec(arguments.spec,
                           arguments.anywhere ? FilesFrom::anywhere : FilesFrom::spec_directory);
-    check_rule_files(spec.analyze);
+    collect::rule_files(spec.analyze).order_file(); // mistakes in them are told now
     return {std::move(spec), arguments.run, !arguments.no_stacks, arguments.force};
 }
 

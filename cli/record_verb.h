@@ -48,6 +48,5 @@ void require_complete(const Context &context, const run::RunFiles &files,
 // Records again `times` times; 0: only looks.
 record::VerifyReport verify_run(const Context &context, const run::RunFiles &files, unsigned times);
 void print_verification(const record::VerifyReport &report);
-nlohmann::json verification_json(const record::VerifyReport &report);
 
 } // namespace fencepost::cli

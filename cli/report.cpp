@@ -11,10 +11,10 @@
 #include "base/error.h"
 #include "base/output_file.h"
 #include "base/terminal_text.h"
-#include "cli/analyze_verb.h"
 #include "cli/report_verb.h"
 #include "cli/severities.h"
 #include "cli/verb.h"
+#include "replayer/report/analyzed_run.h"
 #include "replayer/report/collect.h"
 
 namespace fencepost::cli {
@@ -95,8 +95,9 @@ void make_report(Context &context, const ReportOptions &options)
     if (!options.file.empty() && options.file != "-") // before a long trace is read
         check_output(options.file, options.force ? Overwrite::yes : Overwrite::no);
     const collect::OpenedRun run(run::open_run(options.run), options.run);
-    report::RunReport report = collect::collect_report(
-        run, analyze_run(run.files()), [&](const std::string &line) { progress(context, line); });
+    report::RunReport report =
+        collect::collect_report(run, collect::analyze_run(run.files()),
+                                [&](const std::string &line) { progress(context, line); });
     if (!options.baseline.empty())
         mark_known(options.baseline, report);
     const std::vector<std::string> written = write_report(options, run.files(), report, failures);

@@ -16,6 +16,7 @@
 #include "replayer/test/debugged_state.h"
 #include "replayer/test/recovered_guest.h"
 #include "replayer/test/standalone_folder.h"
+#include "replayer/test/test_json.h"
 
 namespace fencepost::cli {
 
@@ -51,7 +52,7 @@ void judge_again(Context &context, test::JudgedState &state, const test::NamedSt
         exported = test::export_standalone(state, result.shown().judgement, cache_directory(),
                                            arguments.export_to);
     if (context.settings.json) {
-        nlohmann::json document = reproduction_json(result, named);
+        nlohmann::json document = test::reproduction_json(result, named);
         document["exported"] = exported ? nlohmann::json(arguments.export_to) : nlohmann::json();
         print_json(document);
     } else {

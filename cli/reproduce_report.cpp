@@ -7,7 +7,7 @@
 #include "base/terminal_text.h"
 #include "cli/reproduce_verb.h"
 #include "cli/tree_listing.h"
-#include "replayer/oracle/tree_evidence.h"
+#include "replayer/test/test_json.h"
 
 namespace fencepost::cli {
 
@@ -74,32 +74,6 @@ void print_judgement(const oracle::Judgement &judgement)
     print_tree(*judgement.tree);
 }
 
-std::string outcome(const Reproduction &result, const NamedState &named)
-{
-    const std::size_t times = result.attempts.size();
-    if (named.finding && result.as_found() != 0)
-        return fmt::format("fails again, {} of {}", result.as_found(), times);
-    if (result.failed() != 0)
-        return fmt::format("fails{}, {} of {}",
-                           named.finding ? " in another way than the finding says" : "",
-                           result.failed(), times);
-    if (result.exit_code() == 0)
-        return fmt::format("did not fail this time ({} of {} passed)", times, times);
-    return "could not be judged";
-}
-
-json evidence_json(const oracle::Judgement &judgement)
-{
-    json all = json::array();
-    for (const oracle::Evidence &each : judgement.evidence)
-        all.push_back({{"oracle", each.oracle},
-                       {"verdict", to_string(each.verdict)},
-                       {"title", title_of(each)},
-                       {"summary", each.summary},
-                       {"details", each.details}});
-    return all;
-}
-
 } // namespace
 
 std::string words_of(const Attempt &attempt, const NamedState &named)
@@ -120,28 +94,7 @@ void print_reproduction(const Reproduction &result, const NamedState &named)
                    terminal_text(named.finding->title));
     fmt::print("state      {}\n", named.request.state);
     print_judgement(result.shown().judgement);
-    fmt::print("outcome    {}\n", outcome(result, named));
-}
-
-json reproduction_json(const Reproduction &result, const NamedState &named)
-{
-    json attempts = json::array();
-    for (const Attempt &each : result.attempts)
-        attempts.push_back({{"verdict", to_string(each.judgement.verdict)},
-                            {"as_found", each.as_found},
-                            {"evidence", evidence_json(each.judgement)}});
-    const oracle::Judgement &shown = result.shown().judgement;
-    return {{"finding", named.finding ? json(named.finding->id) : json()},
-            {"state", named.request.state},
-            {"times", result.attempts.size()},
-            {"failed", result.failed()},
-            {"as_found", result.as_found()},
-            {"outcome", outcome(result, named)},
-            {"attempts", attempts},
-            {"verdict", to_string(shown.verdict)},
-            {"not_tried", shown.not_tried},
-            {"kernel_log", shown.kernel_log},
-            {"tree", shown.tree ? oracle::tree_json(*shown.tree) : json()}};
+    fmt::print("outcome    {}\n", outcome_words(result, named));
 }
 
 } // namespace fencepost::cli

@@ -31,7 +31,6 @@ struct ReproduceArguments {
 void run_reproduce(Context &context, const ReproduceArguments &arguments);
 
 void print_reproduction(const test::Reproduction &result, const test::NamedState &named);
-nlohmann::json reproduction_json(const test::Reproduction &result, const test::NamedState &named);
 // Of one attempt, as it ends.
 std::string words_of(const test::Attempt &attempt, const test::NamedState &named);
 

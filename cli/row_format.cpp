@@ -192,25 +192,11 @@ nlohmann::json json_value(const Query &query, int column)
     return nullptr;
 }
 
-// Keys of an object: a name that occurs again gets a number.
-std::vector<std::string> json_keys(const Query &query)
-{
-    std::vector<std::string> keys;
-    std::map<std::string, int> seen;
-    for (int column = 0; column < query.column_count(); ++column) {
-        const std::string name(query.column_name(column));
-        std::string key = name;
-        while (seen.contains(key))
-            key = fmt::format("{}:{}", name, seen[name]++);
-        seen.emplace(key, 1);
-        keys.push_back(json_text(key));
-    }
-    return keys;
-}
-
 void print_json_rows(Query &query)
 {
-    const std::vector<std::string> keys = json_keys(query);
+    std::vector<std::string> keys = query.unique_names();
+    for (std::string &key : keys)
+        key = json_text(key);
     const char *before = "\n  {";
     put("[");
     while (!nobody_reads() && query.step()) {

@@ -12,12 +12,14 @@
 #include "analyzer/report/text.h"
 #include "base/places.h"
 #include "base/terminal_text.h"
-#include "cli/analyze_verb.h"
 #include "cli/reach_warnings.h"
 #include "cli/record_verb.h"
 #include "cli/report_verb.h"
 #include "cli/test_verb.h"
+#include "replayer/record/record_json.h"
 #include "replayer/record/summary.h"
+#include "replayer/report/analyzed_run.h"
+#include "replayer/test/test_json.h"
 
 namespace fencepost::cli {
 
@@ -103,12 +105,12 @@ void run(Context &context, const RunOptions &options)
     document["record"] = show_recording(context, files, recorded);
     title(context, "verify");
     const record::VerifyReport verified = verify_run(context, files, options.times);
-    document["verify"] = verification_json(verified);
+    document["verify"] = record::verification_json(verified);
     if (!as_json)
         print_verification(verified);
     require_good(verified);
     title(context, "analyze");
-    findings::Report rules = analyze_run(files);
+    findings::Report rules = collect::analyze_run(files);
     if (!as_json)
         fmt::print("{} (fencepost analyze {} shows them)\n", report::text_lines(rules).back(),
                    files.directory.string());
@@ -121,11 +123,11 @@ void run(Context &context, const RunOptions &options)
     for (const std::string &sentence : baseline.gone())
         progress(context, sentence);
     document["analyze"] = report::to_json(rules);
-    document["test"] = report_json(report);
+    document["test"] = test::report_json(report);
     const bool interrupted = report.stop == test::TestStop::interrupted;
     document["report"] =
         interrupted ? json() : json(report_run(context, options.record.run, rules));
-    document["warnings"] = warnings_json(files);
+    document["warnings"] = record::warnings_json(files);
     if (as_json)
         print_json(document);
     else

@@ -12,9 +12,9 @@
 #include "analyzer/report/text.h"
 #include "base/error.h"
 #include "base/terminal_text.h"
-#include "cli/analyze_verb.h"
 #include "cli/filter_arguments.h"
 #include "cli/verb.h"
+#include "replayer/report/analyzed_run.h"
 #include "replayer/report/shown_findings.h"
 
 namespace fencepost::cli {
@@ -49,15 +49,14 @@ void show(Context &context, const ShowOptions &options)
     if (!filter.empty() && !options.finding.empty())
         fail(ErrorKind::usage, "--severity, --function and --module are for the list of findings");
     const collect::OpenedRun run(run::open_run(options.run), options.run);
-    collect::ResultsView results = collect::read_results(run.files(), run.reader(), run.names());
-    std::vector<findings::Finding> all =
-        collect::all_findings(analyze_run(run.files()).findings, std::move(results.findings));
+    collect::FoundSoFar found = collect::found_so_far(run);
+    std::vector<findings::Finding> &all = found.findings;
     if (options.finding.empty()) {
         const std::string filtered = findings::apply(filter, all);
         if (context.settings.json)
-            print_json(report::list_json(all, results.outcome));
+            print_json(report::list_json(all, found.outcome));
         else
-            print_list(all, filtered, results.outcome, run.files());
+            print_list(all, filtered, found.outcome, run.files());
         return;
     }
     const findings::Finding &finding = findings::find(all, options.finding);

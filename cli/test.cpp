@@ -15,6 +15,8 @@
 #include "cli/reproduce_verb.h"
 #include "replayer/oracle/oracle_folder.h"
 #include "replayer/oracle/oracle_table.h"
+#include "replayer/record/record_json.h"
+#include "replayer/test/test_json.h"
 
 namespace fencepost::cli {
 
@@ -86,8 +88,8 @@ void run_test_verb(Context &context, const TestOptions &options)
     for (const std::string &sentence : baseline.gone())
         progress(context, sentence);
     if (context.settings.json) {
-        nlohmann::json document = report_json(report);
-        document["warnings"] = warnings_json(files);
+        nlohmann::json document = test::report_json(report);
+        document["warnings"] = record::warnings_json(files);
         print_json(document);
     } else {
         print_report(report, files);

@@ -4,9 +4,7 @@
 #include <tuple>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
-#include "analyzer/report/json.h"
 #include "analyzer/report/text.h"
 #include "base/error.h"
 #include "base/terminal_text.h"
@@ -16,8 +14,6 @@
 namespace fencepost::cli {
 
 namespace {
-
-using nlohmann::json;
 
 std::string counted(const std::map<std::string, std::uint64_t> &verdicts)
 {
@@ -35,16 +31,6 @@ void print_promise(const test::TestReport &report)
     }
     fmt::print("promise    {}: {}\n           from: {}\n", report.promise->name,
                describe(report.promise->promise), terminal_text(report.promise->source));
-}
-
-json promise_json(const test::TestReport &report)
-{
-    if (!report.promise)
-        return nullptr;
-    json fields = json::object();
-    for (const run::PromiseField &field : run::promise_fields())
-        fields[field.name] = field_value(report.promise->promise, field.name);
-    return {{"name", report.promise->name}, {"source", report.promise->source}, {"fields", fields}};
 }
 
 // What is wrong without a crash, each thing once with the images that have it.
@@ -82,24 +68,6 @@ void print_baseline(const test::TestReport &report)
     if (baseline.stops())
         fmt::print("  not even the initial image can be recovered from: no crash image was "
                    "tested\n");
-}
-
-json baseline_json(const test::TestReport &report)
-{
-    json objections = json::array();
-    for (const test::Objection &each : report.baseline.objections)
-        objections.push_back({{"image", each.image},
-                              {"oracle", each.evidence.oracle},
-                              {"verdict", to_string(each.evidence.verdict)},
-                              {"summary", each.evidence.summary},
-                              {"masked", each.masked()},
-                              {"ends_trust", each.ends_trust()},
-                              {"details", each.evidence.details}});
-    return {{"images", report.baseline.images},
-            {"missing", report.baseline.missing},
-            {"objections", objections},
-            {"left_out", report.baseline.left_out()},
-            {"masked_images", report.masked}};
 }
 
 } // namespace
@@ -143,54 +111,6 @@ void print_report(const test::TestReport &report, const run::RunFiles &files)
             fmt::print("    {}\n", terminal_text(minimal->second));
         fmt::print("    {}\n", (files.findings() / finding.id).string());
     }
-}
-
-json report_json(const test::TestReport &report)
-{
-    json findings = json::array();
-    for (const findings::Finding &finding : report.findings)
-        findings.push_back(report::to_json(finding));
-    json infra = json::array();
-    for (const auto &[reason, images] : report.infra_reasons)
-        infra.push_back({{"reason", reason}, {"images", images}});
-    return {{"tested", report.tested},
-            {"verdicts", report.verdicts},
-            {"not_tried", report.not_tried},
-            {"stop", test::to_string(report.stop)},
-            {"promise", promise_json(report)},
-            {"confirmed", report.confirmed},
-            {"known", report.known},
-            {"started_anew", report.started_anew},
-            {"generated", report.walk.generated},
-            {"promise_points", report.walk.promise_points},
-            {"incidental_fences", report.walk.incidental_fences},
-            {"seconds", report.seconds},
-            {"judge_seconds", report.judge_seconds},
-            {"guest_seconds", report.guest_seconds},
-            {"oracle_seconds", report.oracle_seconds},
-            {"restore_seconds", report.restore_seconds},
-            {"patch_seconds", report.patch_seconds},
-            {"probes", report.probes},
-            {"probe_seconds", report.probe_seconds},
-            {"minimize_tests", report.minimize_tests},
-            {"minimize_seconds", report.minimize_seconds},
-            {"minimal", report.minimal},
-            {"workers",
-             {{"restores", report.workers.restores},
-              {"lost_guests", report.workers.lost_guests},
-              {"discarded_guests", report.workers.discarded_guests},
-              {"audits", report.workers.audits},
-              {"failed_audits", report.workers.failed_audits},
-              {"pages_compared", report.workers.pm.pages_compared},
-              {"pages_written", report.workers.pm.pages_written},
-              {"full_compares", report.workers.pm.full_compares}}},
-            {"all",
-             {{"verdicts", report.all_verdicts},
-              {"disagreements", report.disagreements},
-              {"states", report.states}}},
-            {"baseline", baseline_json(report)},
-            {"infra_errors", infra},
-            {"findings", findings}};
 }
 
 int exit_code_of(const test::TestReport &report)

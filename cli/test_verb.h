@@ -63,7 +63,6 @@ private:
 test::TestReport run_test(const Context &context, const run::RunFiles &files,
                           const test::TestRequest &request);
 void print_report(const test::TestReport &report, const run::RunFiles &files);
-nlohmann::json report_json(const test::TestReport &report);
 // 1: bugs; 4: none, but not everything could be judged; 5: nothing was tested.
 int exit_code_of(const test::TestReport &report);
 

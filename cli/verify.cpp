@@ -6,6 +6,7 @@
 
 #include "base/places.h"
 #include "cli/record_verb.h"
+#include "replayer/record/record_json.h"
 
 namespace fencepost::cli {
 
@@ -23,7 +24,7 @@ void run_verify(Context &context, const VerifyOptions &options)
 {
     const VerifyReport report = verify_run(context, open_run(options.run), options.times);
     if (context.settings.json)
-        print_json(verification_json(report));
+        print_json(record::verification_json(report));
     else
         print_verification(report);
     require_good(report);
@@ -60,36 +61,6 @@ void print_verification(const VerifyReport &report)
             std::printf("%-14s %s = %lld: %s\n",
                         std::string(trace::name_of(counter.severity)).c_str(), counter.name.c_str(),
                         static_cast<long long>(counter.value), counter.meaning.c_str());
-}
-
-nlohmann::json verification_json(const VerifyReport &report)
-{
-    nlohmann::json repetitions = nlohmann::json::array();
-    for (const Repetition &one : report.repetitions)
-        repetitions.push_back({{"identical", one.identical()},
-                               {"same_events", one.same_events},
-                               {"same_effects", one.same_effects},
-                               {"same_final_pm", one.same_final_pm},
-                               {"events", one.event_count},
-                               {"outcome", one.outcome},
-                               {"first_difference", one.first_difference}});
-    nlohmann::json counters = nlohmann::json::array();
-    for (const trace::DataQuality &counter : report.counters)
-        counters.push_back({{"name", counter.name},
-                            {"value", counter.value},
-                            {"severity", trace::name_of(counter.severity)},
-                            {"meaning", counter.meaning}});
-    return {{"state", trace::name_of(report.recording.state)},
-            {"events", report.recording.event_count},
-            {"outcome", report.recording.outcome},
-            {"completeness", to_string(report.completeness)},
-            {"differing_lines", report.differing_lines},
-            {"differences", report.differences},
-            {"changed", report.changed},
-            {"repetitions", repetitions},
-            {"deterministic", report.deterministic()},
-            {"data_quality", counters},
-            {"good", report.good()}};
 }
 
 VerifyReport verify_run(const Context &context, const RunFiles &files, unsigned times)

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
+#include <fmt/core.h>
 #include <poll.h>
 
 #include "base/error.h"
@@ -159,6 +161,21 @@ std::string_view Query::column_name(int column) const
 {
     const char *name = sqlite3_column_name(statement_.get(), column);
     return name ? name : "";
+}
+
+std::vector<std::string> Query::unique_names() const
+{
+    std::vector<std::string> unique;
+    std::map<std::string, int> seen;
+    for (int column = 0; column < column_count(); ++column) {
+        const std::string name(column_name(column));
+        std::string key = name;
+        while (seen.contains(key))
+            key = fmt::format("{}:{}", name, seen[name]++);
+        seen.emplace(key, 1);
+        unique.push_back(std::move(key));
+    }
+    return unique;
 }
 
 bool Query::step()

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "trace/reader.h"
 
@@ -27,6 +28,8 @@ public:
 
     int column_count() const;
     std::string_view column_name(int column) const;
+    // As keys: a name that occurs again gets a number, `seq:1`.
+    std::vector<std::string> unique_names() const;
 
     // True while there is a row. SIGINT ends it with Error(interrupted).
     bool step();

@@ -2,6 +2,7 @@
 // See summary.h.
 #include "trace/summary.h"
 
+#include <algorithm>
 #include <array>
 
 #include "base/error.h"
@@ -87,7 +88,25 @@ void summarise_operations(const TraceReader &reader, Summary &summary, std::size
     }
 }
 
+// What record's own check of completeness counts; 0 is the proof that nothing was missed.
+constexpr char kCompletenessCounter[] = "incomplete_lines";
+
 } // namespace
+
+std::string_view Summary::completeness() const
+{
+    const auto counter = std::ranges::find(quality, kCompletenessCounter, &DataQuality::name);
+    if (counter == quality.end())
+        return "not checked";
+    return counter->value == 0 ? "complete" : "incomplete";
+}
+
+double Summary::bytes_per_event() const
+{
+    return recording.event_count
+               ? static_cast<double>(file_bytes) / static_cast<double>(recording.event_count)
+               : 0;
+}
 
 Summary summarise(const TraceReader &reader, std::size_t limit)
 {

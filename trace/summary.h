@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "trace/reader.h"
@@ -53,6 +54,10 @@ struct Summary {
     std::vector<FunctionCount> most_flushes;
     std::vector<DataQuality> quality;
     std::uint64_t file_bytes = 0;
+
+    // complete, incomplete, or not checked: what record's own check said.
+    std::string_view completeness() const;
+    double bytes_per_event() const;
 };
 
 // One pass over the events. At most `limit` functions and operations are listed.
