@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Measures the trace file against its budgets: trace_bench [--smoke | EVENTS_IN_MILLIONS…]
+// For other benchmarks: trace_bench --write FILE EVENTS_IN_MILLIONS
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -125,9 +126,10 @@ void measure(std::uint64_t millions)
     if (one.next())
         line = one.events()[one.all_selected() ? 0 : one.selected()[0]].first_line();
     const std::pair<const char *, std::string> queries[] = {
-        {"one seq", "SELECT * FROM event WHERE seq = " + std::to_string(middle)},
-        {"one line of file data", "SELECT * FROM event WHERE line = " + std::to_string(line)},
-        {"an untouched line", "SELECT * FROM event WHERE line = " +
+        {"one seq", "SELECT kind, number FROM event WHERE seq = " + std::to_string(middle)},
+        {"one line of file data",
+         "SELECT kind, number FROM event WHERE line = " + std::to_string(line)},
+        {"an untouched line", "SELECT kind, number FROM event WHERE line = " +
                                   std::to_string(FileSystemEvents::kBase / 64 + 2'000'000)},
         {"fences of one site", "SELECT count(*) FROM event WHERE kind = 'fence' AND site = 900"},
         {"stores per interval",
@@ -165,6 +167,11 @@ int main(int argc, char **argv)
 {
     using namespace fencepost::trace;
     const std::vector<std::string_view> arguments(argv + 1, argv + argc);
+    if (arguments.size() == 3 && arguments[0] == "--write") {
+        write_trace(arguments[1], std::strtoull(arguments[2].data(), nullptr, 10) * 1'000'000,
+                    FileData::text);
+        return 0;
+    }
     if (arguments.empty())
         for (const std::uint64_t millions : {1, 10, 50})
             measure(millions);

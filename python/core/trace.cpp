@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// A trace, and its events block by block.
+#include <mutex>
+#include <optional>
+
+#include <pybind11/stl.h>
+
+#include "python/core/arrays.h"
+#include "python/core/core.h"
+#include "python/core/open_trace.h"
+#include "replayer/run/run_directory.h"
+
+namespace fencepost::python {
+
+namespace {
+
+using trace::Event;
+
+// The layout of trace::Event. Addresses are signed, as in SQL: NumPy makes floats of unsigned ones.
+py::dtype event_type()
+{
+    const auto field = [](const char *name, const char *format, std::size_t offset) {
+        return py::make_tuple(name, format, offset);
+    };
+    const py::tuple fields[] = {
+        field("address", "i8", offsetof(Event, address)),
+        field("value", "u8", offsetof(Event, value)),
+        field("site", "u4", offsetof(Event, site)),
+        field("stack", "u4", offsetof(Event, stack)),
+        field("kind", "u1", offsetof(Event, kind)),
+        field("subkind", "u1", offsetof(Event, subkind)),
+        field("size", "u1", offsetof(Event, size)),
+        field("flags", "u1", offsetof(Event, flags)),
+        field("vcpu", "u2", offsetof(Event, vcpu)),
+    };
+    py::list names;
+    py::list formats;
+    py::list offsets;
+    for (const py::tuple &each : fields) {
+        names.append(each[0]);
+        formats.append(each[1]);
+        offsets.append(each[2]);
+    }
+    return py::dtype(names, formats, offsets, sizeof(Event));
+}
+
+trace::EventFilter filter_of(std::uint64_t first_seq, std::uint64_t last_seq,
+                             const std::optional<std::vector<std::string>> &kinds,
+                             const std::optional<std::vector<std::uint64_t>> &lines,
+                             const std::optional<std::vector<std::uint32_t>> &sites,
+                             const std::optional<std::vector<std::uint16_t>> &vcpus, bool values)
+{
+    trace::EventFilter filter = {.first_seq = first_seq,
+                                 .last_seq = last_seq,
+                                 .sites = sites,
+                                 .vcpus = vcpus,
+                                 .with_values = values};
+    if (kinds) {
+        filter.kinds = 0;
+        for (const std::string &name : *kinds) {
+            unsigned kind = 0;
+            while (kind < trace::kEventKinds &&
+                   name_of(static_cast<trace::EventKind>(kind)) != name)
+                ++kind;
+            if (kind == trace::kEventKinds)
+                fail(ErrorKind::usage, "there is no kind of event '{}'", name);
+            filter.kinds |= trace::kind_bit(static_cast<trace::EventKind>(kind));
+        }
+    }
+    if (lines) {
+        filter.lines.emplace();
+        for (const std::uint64_t line : *lines)
+            filter.lines->push_back({line, line});
+    }
+    return filter;
+}
+
+// Goes through blocks on a connection of its own.
+class PyBlocks {
+public:
+    PyBlocks(const OpenTrace &trace, trace::EventFilter filter)
+        : trace_(trace.shared()), reader_(std::make_unique<trace::TraceReader>(trace.path())),
+          scan_(reader_->scan(std::move(filter))), event_type_(event_type())
+    {
+    }
+
+    // (first_seq, events, indexes of those that match or None for all, bytes of wide stores), or
+    // None at the end. Arrays keep their memory.
+    py::object next()
+    {
+        trace::OpenedBlock block;
+        std::vector<std::uint32_t> selected;
+        bool all = false;
+        {
+            const py::gil_scoped_release release;
+            const std::lock_guard lock(mutex_);
+            trace_->check_open();
+            if (ended_ || !scan_.next()) {
+                ended_ = true;
+            } else {
+                all = scan_.all_selected();
+                selected.assign(scan_.selected().begin(), scan_.selected().end());
+                block = scan_.take();
+            }
+        }
+        if (ended_)
+            return py::none();
+        py::object indexes = py::none();
+        if (!all)
+            indexes = array_of(std::move(selected));
+        return py::make_tuple(scan_.first_seq(), array_of(std::move(block.events), event_type_),
+                              indexes, array_of(std::move(block.wide_values), byte_type_));
+    }
+
+private:
+    std::shared_ptr<const OpenTrace::State> trace_;
+    std::unique_ptr<trace::TraceReader> reader_;
+    trace::EventScan scan_;
+    py::dtype event_type_;
+    py::dtype byte_type_ = py::dtype::of<std::uint8_t>();
+    std::mutex mutex_;
+    bool ended_ = false;
+};
+
+py::dict recording_of(const OpenTrace &trace)
+{
+    const trace::Recording recording =
+        trace.with_reader([](const trace::TraceReader &reader) { return reader.recording(); });
+    py::dict result;
+    result["state"] = name_of(recording.state);
+    result["event_count"] = recording.event_count;
+    result["event_digest"] = recording.event_digest;
+    result["effect_digest"] = recording.effect_digest;
+    result["outcome"] = recording.outcome;
+    return result;
+}
+
+// Names by number: of kinds, and of the subkinds of each.
+py::list kind_names()
+{
+    py::list kinds;
+    for (unsigned kind = 0; kind < trace::kEventKinds; ++kind) {
+        const auto each = static_cast<trace::EventKind>(kind);
+        py::list subkinds;
+        for (unsigned subkind = 0; subkind < trace::subkind_count(each); ++subkind)
+            subkinds.append(trace::subkind_name(each, static_cast<std::uint8_t>(subkind)));
+        kinds.append(py::make_tuple(name_of(each), subkinds));
+    }
+    return kinds;
+}
+
+} // namespace
+
+void add_trace(py::module_ &module)
+{
+    py::class_<OpenTrace>(module, "OpenTrace")
+        .def(py::init([](const std::string &path) {
+            return long_call([&] { return std::make_unique<OpenTrace>(run::trace_of(path)); });
+        }))
+        .def_property_readonly("path", [](const OpenTrace &trace) { return trace.path().string(); })
+        .def_property_readonly("closed", &OpenTrace::closed)
+        .def_property_readonly("recording", recording_of)
+        .def("close", &OpenTrace::close, py::call_guard<py::gil_scoped_release>())
+        .def(
+            "blocks",
+            [](const OpenTrace &trace, std::uint64_t first_seq, std::uint64_t last_seq,
+               const std::optional<std::vector<std::string>> &kinds,
+               const std::optional<std::vector<std::uint64_t>> &lines,
+               const std::optional<std::vector<std::uint32_t>> &sites,
+               const std::optional<std::vector<std::uint16_t>> &vcpus, bool values) {
+                trace.shared()->check_open();
+                return std::make_unique<PyBlocks>(
+                    trace, filter_of(first_seq, last_seq, kinds, lines, sites, vcpus, values));
+            },
+            py::arg("first_seq"), py::arg("last_seq"), py::arg("kinds"), py::arg("lines"),
+            py::arg("sites"), py::arg("vcpus"), py::arg("values"));
+    py::class_<PyBlocks>(module, "Blocks").def("next", &PyBlocks::next);
+    module.def("event_type", event_type);
+    module.def("kind_names", kind_names);
+}
+
+} // namespace fencepost::python
