@@ -159,8 +159,6 @@ bool same_flag(const Finding &finding, const Explanation &explanation)
     const DecidingStores &decided = *explanation.decided;
     if (!decided.absent && !decided.present)
         return finding.decides == Decides::neither || present_is_there(finding, explanation);
-    if (decided.present && !decided.absent && finding.decides == Decides::neither)
-        return true; // other images tell more
     if (has_flag_already(finding, explanation))
         return true;
     return decided.present && is_common(finding.present_code, explanation.present_code.name) &&

@@ -39,8 +39,7 @@ std::string scope_of(const Explanation &explanation);
 bool has_flag_already(const findings::Finding &finding, const Explanation &explanation);
 // The same code decides, whatever the words for what it breaks.
 bool same_cause(const findings::Finding &finding, const Explanation &explanation);
-// Of the same words: the same store persists too early, though something else is lost; or nothing
-// in flight decides for one of them, because that store is guaranteed there.
+// Of the same words: the same store persists too early, though something else is lost.
 bool same_flag(const findings::Finding &finding, const Explanation &explanation);
 // It lacks what other images of the finding lack, and the store that decides by its presence is
 // there, whatever else decides.

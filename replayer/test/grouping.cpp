@@ -118,15 +118,6 @@ void set_stores(Finding &finding, const Explanation &explanation)
                                   !finding.absent_sites.empty(), !finding.present_sites.empty());
 }
 
-// What a finding shows is of its first image, unless that was not found out or is nothing.
-bool says_more(const Explanation &explanation, const Finding &finding)
-{
-    if (!explanation.decided)
-        return false;
-    return finding.decides == Decides::unknown ||
-           (finding.decides == Decides::neither && explanation.decided->present);
-}
-
 std::string key_of(std::string_view oracle, std::string_view verdict, std::string_view summary)
 {
     return std::string(oracle).append("\n").append(verdict).append("\n").append(summary);
@@ -228,7 +219,7 @@ Grouping::Placed Grouping::place(const oracle::Evidence &evidence, const Explana
             .finding = {.id = new_id(evidence, explanation), .kind = findings::Kind::crash_state}});
     Finding &finding = found->finding;
     found->keys.insert(key);
-    const bool shows = is_new || says_more(explanation, finding);
+    const bool shows = is_new || (explanation.decided && finding.decides == Decides::unknown);
     if (shows) {
         finding.verdict = to_string(evidence.verdict);
         finding.oracle = evidence.oracle;

@@ -230,18 +230,6 @@ TEST_F(GroupingTest, WhoCallsBothForTheFlagAndForItsRecordHasTheirOrderWrong)
     EXPECT_EQ(torn.present_code, (std::vector<std::string>{"set_flag"}));
 }
 
-TEST_F(GroupingTest, WhatFailsWhateverIsInFlightWasPersistedBefore)
-{
-    Explanation nothing = in_code({}, {});
-    nothing.last = {"log_word", {"write_records", "main"}};
-    const Finding later = place(nothing, "links");
-    const auto placed = grouping_.place(evidence("links"), in_code({}, {"log_close", "commit"}));
-    EXPECT_EQ(placed.finding.id, later.id);
-    EXPECT_TRUE(placed.shows) << "its image tells more";
-    EXPECT_EQ(placed.finding.present_code, (std::vector<std::string>{"log_close"}));
-    EXPECT_NE(place(in_code({"new_inode"}, {"extend"}), "links").id, later.id);
-}
-
 TEST_F(GroupingTest, AFunctionIsInChargeOfWhatItCalls)
 {
     const Finding first =
