@@ -12,22 +12,30 @@ help(fencepost.errors) for what can go wrong. Every exception of ours is a `fenc
 """
 
 from fencepost._core import version as __version__
+from fencepost.compare import Difference, diff
 from fencepost.errors import Error, GuestError, InternalError, MachineError, TraceError, UsageError
+from fencepost.exports import to_perfetto
+from fencepost.rules import Rule, apply
 from fencepost.run import Run
 from fencepost.trace import KINDS, SUBKINDS, Block, Event, Trace
 
 __all__ = [
     "Block",
+    "Difference",
     "Error",
     "Event",
     "GuestError",
     "InternalError",
     "KINDS",
     "MachineError",
+    "Rule",
     "Run",
     "SUBKINDS",
     "Trace",
     "TraceError",
     "UsageError",
     "__version__",
+    "apply",
+    "diff",
+    "to_perfetto",
 ]
