@@ -173,9 +173,10 @@ TEST_F(ResultsTest, AFindingHasAllWordsAndStates)
     EXPECT_EQ(kept.also[2].summary, "dead");
     EXPECT_EQ(kept.also[2].verdict, "recovery_failed");
     // A resumed test knows all of them.
-    EXPECT_EQ(
-        Grouping({kept}).explained_by({"mount", Verdict::inconsistent, "bad", {}}, guess({3}, {})),
-        "f");
+    Explanation lacking = guess({3}, {});
+    lacking.missing[0].code.name = "append [app]";
+    EXPECT_EQ(Grouping({kept}).explained_by({"mount", Verdict::inconsistent, "bad", {}}, lacking),
+              "f");
 }
 
 // Files may be anybody's: what decides is what is there.
