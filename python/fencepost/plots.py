@@ -27,7 +27,10 @@ MOST_LINES = 200  # of one epoch
 def _axes(ax: Axes | None) -> Axes:
     if ax is not None:
         return ax
-    import matplotlib.pyplot
+    try:
+        import matplotlib.pyplot
+    except ImportError:
+        raise UsageError("pictures are drawn with matplotlib, which is not installed (Debian: python3-matplotlib)") from None
 
     axes: Axes = matplotlib.pyplot.subplots(figsize=(9, 4.5), layout="constrained")[1]
     return axes

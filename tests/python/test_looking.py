@@ -2,8 +2,9 @@
 """Pictures, exports and differences."""
 
 import json
+import sys
 
-import matplotlib
+import matplotlib.pyplot
 import numpy as np
 import pytest
 
@@ -31,6 +32,12 @@ store pmem0+128 8 = 4 @lost
 def trace(make_run):
     with fencepost.Trace(make_run(TEXT)) as opened:
         yield opened
+
+
+def test_pictures_without_matplotlib_are_one_sentence(trace, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(fencepost.UsageError, match="which is not installed .Debian: python3-matplotlib."):
+        plots.event_mix(trace)
 
 
 @pytest.fixture(autouse=True)
