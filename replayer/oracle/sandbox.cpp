@@ -36,7 +36,9 @@ void add_system(std::vector<std::string> &command)
         else
             command.insert(command.end(), {"--ro-bind-try", name, name});
     }
-    // Programs of /usr may be links through here: awk is in Debian.
+    // Programs of /usr may be links through here: awk is in Debian. Parents that bwrap makes by
+    // itself are for their owner alone, which nobody is not where there are no user namespaces.
+    command.insert(command.end(), {"--dir", "/etc"});
     for (const char *name : {"/etc/ld.so.cache", "/etc/alternatives"})
         command.insert(command.end(), {"--ro-bind-try", name, name});
     command.insert(command.end(), {"--dev", "/dev"});
@@ -110,6 +112,8 @@ CommandResult run_sandboxed(const std::vector<std::string> &argv,
     for (const SandboxFile &file : files) {
         if (nobody == Nobody::by_setpriv)
             hand_over(file);
+        if (const fs::path parent = fs::path(file.inside).parent_path(); parent != "/")
+            command.insert(command.end(), {"--dir", parent.string()});
         command.insert(command.end(),
                        {file.writable ? "--bind" : "--ro-bind", file.host.string(), file.inside});
     }
