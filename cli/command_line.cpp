@@ -212,7 +212,9 @@ std::optional<int> App::parse(int argc, const char *const *argv)
     } catch (const CLI::Success &outcome) {
         return inner_->exit(outcome);
     } catch (const CLI::ParseError &error) {
-        std::fprintf(stderr, "fencepost: %s\n", usage_sentence(*inner_, error).c_str());
+        const std::string sentence =
+            usage_sentence(*inner_, error, {argv + std::min(argc, 1), argv + argc});
+        std::fprintf(stderr, "fencepost: %s\n", sentence.c_str());
         return 2;
     }
     return std::nullopt;

@@ -68,6 +68,14 @@ Place place_in(const CLI::App &app)
     return place;
 }
 
+std::string no_verb(const std::string &word, const std::vector<std::string> &verbs)
+{
+    const std::string meant = meant_name(word, verbs);
+    return fmt::format("there is no verb '{}'; {}", word,
+                       meant.empty() ? "there are " + listed(verbs, "and")
+                                     : fmt::format("did you mean {}?", meant));
+}
+
 // About the first word that has no meaning; empty: they all have one.
 std::string about_rest(const CLI::App &app, const Place &place)
 {
@@ -81,12 +89,8 @@ std::string about_rest(const CLI::App &app, const Place &place)
         return fmt::format("there is no option '{}'{}", option,
                            meant.empty() ? "" : fmt::format("; did you mean {}?", meant));
     }
-    if (const auto verbs = verbs_of(*place.app); !verbs.empty()) {
-        const std::string meant = meant_name(word, verbs);
-        return fmt::format("there is no verb '{}'; {}", word,
-                           meant.empty() ? "there are " + listed(verbs, "and")
-                                         : fmt::format("did you mean {}?", meant));
-    }
+    if (const auto verbs = verbs_of(*place.app); !verbs.empty())
+        return no_verb(word, verbs);
     return fmt::format("'{}' is one argument too many", word);
 }
 
@@ -135,9 +139,15 @@ void require_whole_numbers(CLI::App &app)
         require_whole_numbers(*verb);
 }
 
-std::string usage_sentence(const CLI::App &app, const CLI::ParseError &error)
+std::string usage_sentence(const CLI::App &app, const CLI::ParseError &error,
+                           const std::vector<std::string> &line)
 {
-    const Place place = place_in(app);
+    Place place = place_in(app);
+    // A folder that is called like a verb was taken for it.
+    const std::vector<std::string> rest = app.remaining(true);
+    if (!rest.empty() && !line.empty() && line.front() == rest.front() &&
+        !rest.front().starts_with('-'))
+        place = {&app, app.get_name()};
     return fmt::format("{} (see {} --help)", sentence_for(app, place, error), place.name);
 }
 

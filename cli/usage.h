@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -17,6 +18,7 @@ namespace fencepost::cli {
 void require_whole_numbers(CLI::App &app);
 
 // One sentence on what is wrong with the line, and where to read more.
-std::string usage_sentence(const CLI::App &app, const CLI::ParseError &error);
+std::string usage_sentence(const CLI::App &app, const CLI::ParseError &error,
+                           const std::vector<std::string> &line);
 
 } // namespace fencepost::cli
