@@ -52,10 +52,10 @@ std::string space_line(const SpaceUse &use)
 
 std::string command_line(const RunReply &reply)
 {
-    if (reply.end == RunEnd::signalled)
-        return "the recovery command was killed by signal " + std::to_string(reply.code);
     const std::string what =
-        reply.end == RunEnd::timed_out
+        reply.end == RunEnd::signalled
+            ? "the recovery command was killed by signal " + std::to_string(reply.code)
+        : reply.end == RunEnd::timed_out
             ? "the recovery command did not end in its time"
             : "the recovery command ended with status " + std::to_string(reply.code);
     const std::string words = last_words(reply.errors.empty() ? reply.output : reply.errors);

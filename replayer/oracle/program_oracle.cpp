@@ -90,8 +90,8 @@ private:
             say("the recovery command did not end in its time", run, evidence);
         } else if (run.end == RunEnd::signalled) {
             evidence.verdict = Verdict::recovery_failed;
-            evidence.summary =
-                fmt::format("the recovery command was killed by signal {}", run.code);
+            say(fmt::format("the recovery command was killed by signal {}", run.code), run,
+                evidence);
         } else if (run.code != 0) {
             judge_status(run, evidence);
         }

@@ -175,7 +175,7 @@ TEST(ProgramOracle, TheEndOfTheCommandIsTheVerdict)
     reply.command.end = agent::RunEnd::signalled;
     reply.command.code = 11;
     EXPECT_EQ(said(hear(*oracle, reply)),
-              "recovery_failed: the recovery command was killed by signal 11\n");
+              "recovery_failed: the recovery command was killed by signal 11: record # is lost\n");
     reply.command.end = agent::RunEnd::timed_out;
     EXPECT_EQ(said(hear(*oracle, reply)),
               "guest_hang: the recovery command did not end in its time: record # is lost\n");
