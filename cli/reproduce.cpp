@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/places.h"
+#include "base/shell_word.h"
 #include "cli/reproduce_verb.h"
 #include "cli/test_verb.h"
 #include "replayer/guest/guest_shell.h"
@@ -58,9 +59,10 @@ void judge_again(Context &context, test::JudgedState &state, const test::NamedSt
     } else {
         print_reproduction(result, named);
         if (exported)
-            fmt::print("exported   {} ({:.1f} MB, {:.1f} MB on disk): sh {}/reproduce.sh\n",
-                       arguments.export_to, static_cast<double>(exported->bytes) / 1e6,
-                       static_cast<double>(exported->bytes_on_disk) / 1e6, arguments.export_to);
+            fmt::print("exported   {} ({:.1f} MB, {:.1f} MB on disk): sh {}\n", arguments.export_to,
+                       static_cast<double>(exported->bytes) / 1e6,
+                       static_cast<double>(exported->bytes_on_disk) / 1e6,
+                       shell_word(arguments.export_to + "/reproduce.sh"));
         else if (!arguments.export_to.empty())
             fmt::print("exported   nothing: it did not fail\n");
     }

@@ -11,6 +11,7 @@
 #include "analyzer/report/json.h"
 #include "analyzer/report/text.h"
 #include "base/places.h"
+#include "base/shell_word.h"
 #include "base/terminal_text.h"
 #include "cli/reach_warnings.h"
 #include "cli/record_verb.h"
@@ -83,7 +84,7 @@ void print_rule_bugs(const std::vector<findings::Finding> &by_rules_only,
     }
     if (bugs > kMostRuleBugs)
         fmt::print("  and {} more: fencepost analyze {}\n", bugs - kMostRuleBugs,
-                   files.directory.string());
+                   shell_word(files.directory.string()));
 }
 
 void run(Context &context, const RunOptions &options)
@@ -113,7 +114,7 @@ void run(Context &context, const RunOptions &options)
     findings::Report rules = collect::analyze_run(files);
     if (!as_json)
         fmt::print("{} (fencepost analyze {} shows them)\n", report::text_lines(rules).back(),
-                   files.directory.string());
+                   shell_word(files.directory.string()));
     title(context, "test");
     test::TestReport report = run_test(context, files, tested);
     relate(rules.findings, report.findings);

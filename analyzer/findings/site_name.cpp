@@ -89,6 +89,13 @@ std::vector<std::string> site_names(const symbols::EventPlace &place, const std:
     return names;
 }
 
+std::string caller_name(const symbols::EventPlace &place)
+{
+    const auto [code, caller] = responsible(place);
+    const bool known = code->named && caller != place.callers.end() && caller->named;
+    return known ? std::string(without_variant(caller->function)) : "";
+}
+
 std::string text_of(const symbols::EventPlace &place)
 {
     const CodePlace *code = responsible(place).first;

@@ -19,6 +19,8 @@ std::vector<std::string> site_names(const symbols::EventPlace &place, const std:
 // The same function with the place in it, and whom it had store: "sign+0x5b (book.c:15) by
 // strncpy".
 std::string text_of(const symbols::EventPlace &place);
+// The function that this function stores for; empty: not known.
+std::string caller_name(const symbols::EventPlace &place);
 inline std::string site_name(const symbols::EventPlace &place, const std::string &operation)
 {
     return site_names(place, operation).front();

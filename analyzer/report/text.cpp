@@ -135,7 +135,7 @@ std::string what_decides(const Finding &finding)
     case Decides::present:
         return present + " persisted";
     case Decides::neither:
-        return "fails regardless of in-flight stores; last store: " + last;
+        return "fails with all and with none of the stores in flight; last store: " + last;
     case Decides::unknown:
         break;
     }

@@ -31,6 +31,8 @@ std::string hex(const std::vector<std::byte> &bytes)
 std::string words_of(const MinimalStore &store, Regions regions)
 {
     std::string text = findings::text_of(store.at.at);
+    if (const std::string caller = findings::caller_name(store.at.at); !caller.empty())
+        text += " for " + caller;
     if (!store.bytes.empty()) {
         const StoredBytes &first = store.bytes.front();
         text += fmt::format(
@@ -64,11 +66,15 @@ std::string where_earliest(const MinimalFinding &minimal)
 {
     if (!minimal.earliest)
         return "";
-    return fmt::format("; earliest failing crash point found: before event {}{}",
-                       minimal.earliest->seq,
-                       minimal.earliest->operation.empty()
-                           ? ""
-                           : fmt::format(", in `{}`", minimal.earliest->operation));
+    const std::uint64_t seq = states::parse_crash_state(minimal.failing.state).seq;
+    const std::string first =
+        fmt::format("before event {}{}", minimal.earliest->seq,
+                    minimal.earliest->operation.empty()
+                        ? ""
+                        : fmt::format(", in `{}`", minimal.earliest->operation));
+    return minimal.earliest->seq == seq
+               ? "; earliest failing crash point found: " + first
+               : fmt::format("; that is before event {}, and it fails as early as {}", seq, first);
 }
 
 json to_json(const MinimalStore &store, Regions regions)

@@ -36,7 +36,8 @@ public:
         found.fewest = nearest(states::levels_of(table_, Base::none), failing, Said::fails_alike);
         found.most = nearest(states::levels_of(table_, Base::all), found.fewest, Said::fails_alike);
         find_pair(found);
-        found.holds_between = !stopped_ && fails_between(found.fewest, found.most);
+        // Where another failure comes first, nobody knows what the state would have been without.
+        found.holds_between = !stopped_ && fails_between(found.fewest, found.most) && !others_;
         found.complete = !stopped_;
         return found;
     }
@@ -58,6 +59,7 @@ private:
         stopped_ = !said;
         if (said)
             said_.emplace(state, *said);
+        others_ = others_ || said == Said::other;
         return said == wanted;
     }
 
@@ -130,6 +132,7 @@ private:
     const states::ItemTable &table_;
     const AskState &ask_;
     std::map<Levels, Said> said_;
+    bool others_ = false; // a state failed otherwise
     bool stopped_ = false;
 };
 

@@ -107,6 +107,26 @@ void Minimizer::find_earliest(const findings::Finding &finding, const NeededStor
     if (auto found = find_earliest_failure(points_, earliest, needed, asker_))
         earliest = std::move(*found);
     minimal.earliest = {states::id_of(earliest), earliest.seq, operations_.at(earliest.seq)};
+    if (earliest.seq < states::parse_crash_state(minimal.failing.state).seq)
+        search_earliest(minimal);
+}
+
+// What is guaranteed later is in flight there, so more stores may matter.
+void Minimizer::search_earliest(MinimalFinding &minimal)
+{
+    MinimalFinding found;
+    NeededStores needed;
+    image::open_point(points_.reader, points_.initial,
+                      states::parse_crash_state(minimal.earliest->state), points_.incidental,
+                      [&](image::OpenPoint &point) { search(point, found, needed); });
+    if (!found.reproduced || !found.complete)
+        return;
+    minimal.exact = found.exact;
+    minimal.failing = std::move(found.failing);
+    minimal.passing = std::move(found.passing);
+    minimal.differ = std::move(found.differ);
+    minimal.persisted = std::move(found.persisted);
+    minimal.lost = std::move(found.lost);
 }
 
 void Minimizer::annotate(MinimalFinding &minimal)

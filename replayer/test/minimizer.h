@@ -27,6 +27,7 @@ private:
     void search(image::OpenPoint &point, MinimalFinding &minimal, NeededStores &needed);
     void find_earliest(const findings::Finding &finding, const NeededStores &needed,
                        MinimalFinding &minimal);
+    void search_earliest(MinimalFinding &minimal);
     void annotate(MinimalFinding &minimal);
     void write(const MinimalFinding &minimal) const;
 

@@ -23,6 +23,42 @@ constexpr std::uint64_t kMostImages = 400;
 constexpr std::uint64_t kMostBugs = 4;
 constexpr std::chrono::seconds kMostTime(60);
 
+bool says(const findings::Finding &finding, const std::string &oracle, const std::string &summary)
+{
+    return (finding.oracle == oracle && finding.summary == summary) ||
+           std::any_of(finding.also.begin(), finding.also.end(),
+                       [&](const findings::Symptom &also) {
+                           return also.oracle == oracle && also.summary == summary;
+                       });
+}
+
+bool say_the_same(const findings::Finding &a, const findings::Finding &b)
+{
+    return says(a, b.oracle, b.summary) ||
+           std::any_of(b.also.begin(), b.also.end(), [&](const findings::Symptom &also) {
+               return says(a, also.oracle, also.summary);
+           });
+}
+
+// An operation whose numbers have become smaller is the same.
+std::string kind_of(const std::string &code)
+{
+    constexpr std::string_view kOperation = "in: ";
+    return code.starts_with(kOperation) ? code.substr(0, code.find(' ', kOperation.size())) : code;
+}
+
+// Both are about none, or about one in common.
+bool have_one_in_common(const std::vector<std::string> &a, const std::vector<std::string> &b)
+{
+    if (a.empty() || b.empty())
+        return a.empty() && b.empty();
+    return std::any_of(a.begin(), a.end(), [&](const std::string &one) {
+        return std::any_of(b.begin(), b.end(), [&](const std::string &other) {
+            return kind_of(one) == kind_of(other);
+        });
+    });
+}
+
 // A run that is removed again.
 class ShorterRun {
 public:
@@ -52,6 +88,8 @@ public:
         // It goes on where it was, if what it stopped for is another bug.
         for (request.bugs = 1; request.bugs <= kMostBugs; ++request.bugs) {
             const TestReport report = test_recorded(files_, cache_, request, {});
+            if (objects_without_a_crash(report.baseline, finding))
+                return false;
             if (std::any_of(
                     report.findings.begin(), report.findings.end(),
                     [&](const findings::Finding &each) { return is_same_cause(each, finding); }))
@@ -63,6 +101,15 @@ public:
     }
 
 private:
+    // Then it is wrong by itself, and no crash has shown anything.
+    static bool objects_without_a_crash(const Baseline &baseline, const findings::Finding &finding)
+    {
+        return std::any_of(baseline.objections.begin(), baseline.objections.end(),
+                           [&](const Objection &each) {
+                               return says(finding, each.evidence.oracle, each.evidence.summary);
+                           });
+    }
+
     // What gives names to code is that of the run; the files may be others on the host by now.
     run::Spec names_of(const run::Inputs &inputs) const
     {
@@ -113,17 +160,9 @@ private:
 
 bool is_same_cause(const findings::Finding &a, const findings::Finding &b)
 {
-    if (a.verdict != b.verdict || a.oracle != b.oracle)
-        return false;
-    bool comparable = false;
-    for (const std::string_view role : {findings::kAbsent, findings::kPresent}) {
-        const findings::Place *const one = place_of(a, role);
-        const findings::Place *const other = place_of(b, role);
-        if (one && other && one->at.code.function == other->at.code.function)
-            return true;
-        comparable = comparable || one || other;
-    }
-    return !comparable && a.summary == b.summary;
+    return a.verdict == b.verdict && a.decides == b.decides && say_the_same(a, b) &&
+           have_one_in_common(a.absent_code, b.absent_code) &&
+           have_one_in_common(a.present_code, b.present_code);
 }
 
 ShortenedWorkload shorten_workload(const WorkloadLines &workload, const findings::Finding &finding,

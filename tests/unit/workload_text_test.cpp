@@ -134,10 +134,14 @@ findings::Finding finding_in(const std::string &function, std::string_view role)
     finding.oracle = "mount";
     finding.verdict = "recovery_failed";
     finding.summary = "it does not mount";
-    if (!function.empty())
-        finding.places.push_back({.role = std::string(role)});
-    if (!function.empty())
-        finding.places[0].at.code.function = function;
+    finding.decides = findings::Decides::neither;
+    if (role == findings::kAbsent) {
+        finding.decides = findings::Decides::absent;
+        finding.absent_code = {function};
+    } else if (role == findings::kPresent) {
+        finding.decides = findings::Decides::present;
+        finding.present_code = {function};
+    }
     return finding;
 }
 
@@ -152,9 +156,19 @@ TEST(WorkloadText, TheSameCauseHasTheSameFunction)
     findings::Finding other = finding_in("", "");
     other.summary = "it mounts, and a file is gone";
     EXPECT_FALSE(is_same_cause(other, finding_in("", "")));
+    other.also.push_back(
+        {.verdict = "recovery_failed", .oracle = "mount", .summary = "it does not mount"});
+    EXPECT_TRUE(is_same_cause(other, finding_in("", "")));
     other = commit;
     other.oracle = "usable";
     EXPECT_FALSE(is_same_cause(other, commit));
+    other = commit;
+    other.decides = findings::Decides::order;
+    other.present_code = {"set_flag"};
+    EXPECT_FALSE(is_same_cause(other, commit)) << "one more store decides";
+    const findings::Finding store = finding_in("in: store m 1024 \"x\"", findings::kAbsent);
+    EXPECT_TRUE(is_same_cause(store, finding_in("in: store m 0 \"x\"", findings::kAbsent)));
+    EXPECT_FALSE(is_same_cause(store, finding_in("in: pwrite f 0 1", findings::kAbsent)));
 }
 
 } // namespace
