@@ -13,11 +13,9 @@
 #include "base/error.h"
 #include "base/output_file.h"
 #include "cli/filter_arguments.h"
-#include "cli/named_value.h"
 #include "cli/severities.h"
 #include "cli/verb.h"
 #include "replayer/report/analyzed_run.h"
-#include "replayer/run/inputs.h"
 #include "replayer/run/run_directory.h"
 
 namespace fencepost::cli {
@@ -31,9 +29,7 @@ struct AnalyzeOptions {
     std::string persistency = "epoch";
     bool durable_operations = false;
     std::vector<std::string> rules;
-    std::vector<std::string> order;
-    std::vector<std::string> transactions;
-    std::vector<std::string> suppressions;
+    collect::RuleFileNames more;
     std::string baseline;
     std::string write_baseline;
     std::string fail_on = "bug";
@@ -46,16 +42,8 @@ struct AnalyzeOptions {
 
 rules::Settings settings_of(const AnalyzeOptions &options)
 {
-    rules::Settings settings;
-    const auto model = model::model_named(options.model);
-    if (!model || *model == model::ModelKind::line)
-        fail(ErrorKind::usage, "the rules have no model '{}'; there are adr and eadr",
-             options.model);
-    settings.model = *model;
-    settings.fences = named_value(model::fence_rule_named(options.fences), "fence rule",
-                                  options.fences, "explicit and architectural");
-    settings.persistency = named_value(rules::persistency_named(options.persistency), "persistency",
-                                       options.persistency, "strict, epoch and strand");
+    rules::Settings settings =
+        rules::settings_named(options.model, options.fences, options.persistency);
     settings.durable_operations = options.durable_operations;
     rules::check_rule_names(options.rules);
     settings.rules = options.rules;
@@ -81,19 +69,11 @@ void list_rules(const Context &context)
         print_json(list);
 }
 
-// The spec's files of the run that the trace is in, and those of the options.
 rules::AnalysisRequest request_of(const std::filesystem::path &trace, const AnalyzeOptions &options)
 {
-    rules::AnalysisRequest request = {.settings = settings_of(options),
-                                      .show_known_code = options.show_known_code};
-    request.files = collect::rule_files(run::load_analyze({trace.parent_path()}));
-    for (const std::string &file : options.transactions)
-        request.files.add_transactions(file);
-    for (const std::string &file : options.order)
-        request.files.add_order(file);
-    for (const std::string &file : options.suppressions)
-        request.files.add_suppressions(file);
-    return request;
+    return {.settings = settings_of(options),
+            .files = collect::rule_files(trace, options.more),
+            .show_known_code = options.show_known_code};
 }
 
 void apply_baseline(const std::filesystem::path &file, findings::Report &report)
@@ -158,14 +138,14 @@ void add_analyze(App &app, Context &context)
                    "What an operation wrote must be durable when it ends");
     verb->add_option("--rule", options->rules, "Only this rule; may be repeated")
         ->allow_extra_args(false);
-    verb->add_option("--order", options->order,
+    verb->add_option("--order", options->more.order,
                      "File of order rules: persist A before B [in op X]; may be repeated")
         ->allow_extra_args(false);
     verb->add_option(
-            "--transactions", options->transactions,
+            "--transactions", options->more.transactions,
             "File that describes transactions of a library or file system; may be repeated")
         ->allow_extra_args(false);
-    verb->add_option("--suppress", options->suppressions,
+    verb->add_option("--suppress", options->more.suppressions,
                      "File of findings not to show; may be repeated")
         ->allow_extra_args(false);
     verb->add_option("--baseline", options->baseline,

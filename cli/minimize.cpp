@@ -104,7 +104,7 @@ void run_minimize(Context &context, MinimizeOptions &options)
 {
     if (!options.duration.empty())
         options.request.duration = parse_duration(options.duration);
-    options.request.accelerator = parse_accelerator(options.accelerator);
+    options.request.accelerator = guest::parse_accelerator(options.accelerator);
     json shown = json::array();
     json workloads = json::array();
     test::minimize_recorded(run::open_run(options.run), cache_directory(), options.request,

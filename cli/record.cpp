@@ -95,8 +95,7 @@ void require_complete(const Context &context, const RunFiles &files, const Recor
     const trace::TraceReader reader(files.trace());
     for (const trace::LineDifference &difference : result.differences)
         progress(context, describe(difference, reader));
-    fail(ErrorKind::trace, "the recording is not complete: {} lines differ",
-         result.differing_lines);
+    record::require_complete(result);
 }
 
 void add_record_arguments(App &verb, RecordArguments &arguments)

@@ -60,16 +60,6 @@ bool fails(const report::RunReport &report, const std::vector<findings::Severity
     return findings::has_new(all, failures);
 }
 
-// The page and its data, in the run. Their names.
-std::vector<std::string> write_page(const run::RunFiles &files, const report::RunReport &report,
-                                    const std::string &page)
-{
-    const Folder folder = files.folder();
-    folder.write(files.report_data().filename().string(), report::render("json", report, {}));
-    folder.write(files.report_page().filename().string(), page);
-    return {files.report_page().string(), files.report_data().string()};
-}
-
 // The names of the files that were written.
 std::vector<std::string> write_report(const ReportOptions &options, const run::RunFiles &files,
                                       const report::RunReport &report,
@@ -84,7 +74,7 @@ std::vector<std::string> write_report(const ReportOptions &options, const run::R
         write_output(options.file, text, options.force ? Overwrite::yes : Overwrite::no);
         return {options.file};
     }
-    return write_page(files, report, text);
+    return collect::write_page(files, report, text);
 }
 
 void make_report(Context &context, const ReportOptions &options)
@@ -117,7 +107,7 @@ std::string report_run(const Context &context, const std::string &run, findings:
     const collect::OpenedRun opened(run::open_run(run), run);
     const report::RunReport report = collect::collect_report(
         opened, std::move(rules), [&](const std::string &line) { progress(context, line); });
-    return write_page(opened.files(), report, report::render("html", report, {})).front();
+    return collect::write_page(opened.files(), report, report::render("html", report, {})).front();
 }
 
 void add_report(App &app, Context &context)

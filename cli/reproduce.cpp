@@ -32,7 +32,7 @@ test::NamedState named_state(const ReproduceArguments &arguments, const run::Run
     chosen.oracles = arguments.oracles;
     chosen.backend = arguments.backend;
     guest::check_backend_name(chosen.backend);
-    chosen.accelerator = parse_accelerator(arguments.accelerator);
+    chosen.accelerator = guest::parse_accelerator(arguments.accelerator);
     return test::named_state(files, arguments.name, std::move(chosen));
 }
 

@@ -184,7 +184,7 @@ void list_states(const trace::TraceReader &reader, const StatesOptions &options,
                  const Incidental &incidental, const Context &context)
 {
     states::WalkOptions walk_with =
-        states::in_trace(walk_options(options.walk), reader, options.walk.window, incidental);
+        states::in_trace(walk_options(options.walk.names), reader, options.walk.window, incidental);
     if (!options.after.empty())
         walk_with.after = states::parse_crash_state(options.after);
     states::require_complete(reader);

@@ -16,6 +16,7 @@
 #include "replayer/oracle/oracle_folder.h"
 #include "replayer/oracle/oracle_table.h"
 #include "replayer/record/record_json.h"
+#include "replayer/test/progress_text.h"
 #include "replayer/test/test_json.h"
 
 namespace fencepost::cli {
@@ -27,29 +28,6 @@ struct TestOptions : TestArguments {
     bool force = false;
     std::string state = {};
 };
-
-std::string brief_time(double seconds)
-{
-    const auto whole = static_cast<unsigned long>(seconds + 0.5);
-    if (whole < 100)
-        return fmt::format("{} s", whole);
-    if (whole < 6000)
-        return fmt::format("{} min", (whole + 30) / 60);
-    return fmt::format("{:.1f} h", seconds / 3600);
-}
-
-std::string progress_text(const test::TestProgress &now)
-{
-    std::string line =
-        fmt::format("testing: {} images, {:.1f} a second, {} finding{}", now.tested,
-                    now.seconds > 0 ? static_cast<double>(now.tested) / now.seconds : 0,
-                    now.findings, now.findings == 1 ? "" : "s");
-    if (now.infra_errors != 0)
-        line += fmt::format(", {} infra errors", now.infra_errors);
-    if (now.seconds_left)
-        line += fmt::format(", about {} left", brief_time(*now.seconds_left));
-    return line;
-}
 
 std::string oracle_list()
 {
@@ -134,17 +112,6 @@ std::chrono::seconds parse_duration(const std::string &text)
     return std::chrono::seconds(number * seconds);
 }
 
-std::optional<guest::Accelerator> parse_accelerator(const std::string &text)
-{
-    if (text == "auto")
-        return std::nullopt;
-    if (text == "kvm")
-        return guest::Accelerator::kvm;
-    if (text == "tcg")
-        return guest::Accelerator::tcg;
-    fail(ErrorKind::usage, "there is no accelerator '{}'; there are auto, kvm and tcg", text);
-}
-
 void add_test_arguments(App &verb, TestArguments &arguments)
 {
     add_walk_arguments(verb, arguments.walk);
@@ -196,9 +163,10 @@ void add_test_arguments(App &verb, TestArguments &arguments)
 test::TestRequest test_request(const TestArguments &arguments)
 {
     test::TestRequest request;
-    request.walk = walk_options(arguments.walk);
+    request.walk = walk_options(arguments.walk.names);
     if (request.walk.strategies.empty())
-        fail(ErrorKind::usage, "the strategy '{}' would test nothing", arguments.walk.strategy);
+        fail(ErrorKind::usage, "the strategy '{}' would test nothing",
+             arguments.walk.names.strategy);
     if (arguments.strategy_given)
         request.strategies = request.walk.strategies;
     request.window = arguments.walk.window;
@@ -210,7 +178,7 @@ test::TestRequest test_request(const TestArguments &arguments)
     if (!arguments.duration.empty())
         request.duration = parse_duration(arguments.duration);
     request.backend = arguments.backend;
-    request.accelerator = parse_accelerator(arguments.accelerator);
+    request.accelerator = guest::parse_accelerator(arguments.accelerator);
     if (arguments.minimize != "0")
         request.minimize = parse_duration(arguments.minimize);
     request.confirm = arguments.confirm / 100;
@@ -227,7 +195,7 @@ test::TestReport run_test(const Context &context, const run::RunFiles &files,
     return test::test_recorded(
         files, cache_directory(), request,
         {[&](const std::string &text) { progress(context, text); },
-         [&](const test::TestProgress &now) { line.show(progress_text(now)); }});
+         [&](const test::TestProgress &now) { line.show(test::progress_text(now)); }});
 }
 
 void add_test(App &app, Context &context)

@@ -17,7 +17,7 @@
 namespace fencepost::cli {
 
 struct TestArguments {
-    WalkArguments walk = {.strategy = test::kDefaultStrategy};
+    WalkArguments walk = {.names = {.strategy = test::kDefaultStrategy}};
     bool strategy_given = false;
     std::vector<std::string> oracles = {};
     unsigned jobs = 0; // 0: one for each CPU
@@ -37,8 +37,6 @@ struct TestArguments {
 void add_test_arguments(App &verb, TestArguments &arguments);
 // "90", "90s", "10m", "2h"; Error(usage) for anything else.
 std::chrono::seconds parse_duration(const std::string &text);
-// "auto": nothing. Error(usage) for what there is not.
-std::optional<guest::Accelerator> parse_accelerator(const std::string &text);
 // Errors(usage) for whatever needs no run to be wrong.
 test::TestRequest test_request(const TestArguments &arguments);
 

@@ -2,28 +2,29 @@
 // See walk_arguments.h.
 #include "cli/walk_arguments.h"
 
-#include "cli/named_value.h"
+#include <fmt/core.h>
 
 namespace fencepost::cli {
 
 void add_walk_arguments(App &verb, WalkArguments &arguments)
 {
-    verb.add_option("--model", arguments.model, "Persistence model: adr, eadr or line")
+    verb.add_option("--model", arguments.names.model, "Persistence model: adr, eadr or line")
         ->capture_default_str();
-    verb.add_option("--fences", arguments.fences,
+    verb.add_option("--fences", arguments.names.fences,
                     "Fences that count: explicit (sfence, mfence) or architectural (locked "
                     "instructions too)")
         ->capture_default_str();
-    verb.add_option("--strategy", arguments.strategy,
+    verb.add_option("--strategy", arguments.names.strategy,
                     fmt::format("Comma-separated strategies that generate states: {}; or a "
                                 "pmreorder engine (docs/reference/strategies.md)",
                                 states::strategy_names()))
         ->capture_default_str();
-    verb.add_option("--seed", arguments.seed, "Of the strategy random")->capture_default_str();
+    verb.add_option("--seed", arguments.names.seed, "Of the strategy random")
+        ->capture_default_str();
     verb.add_option(
         "--window", arguments.window,
         "Where power may fail: seq:A-B, epoch:A-B, op:N, op:N-M, checkpoint:N-M or function:NAME");
-    verb.add_option("--group", arguments.group,
+    verb.add_option("--group", arguments.names.group,
                     "Runs of lines written in sequence as one item: auto (16 lines or more), run "
                     "(2 or more), off")
         ->capture_default_str();
@@ -32,20 +33,6 @@ void add_walk_arguments(App &verb, WalkArguments &arguments)
                     "fences, beside those of Linux; with `none`, these alone")
         ->delimiter(',')
         ->allow_extra_args(false);
-}
-
-states::WalkOptions walk_options(const WalkArguments &arguments)
-{
-    states::WalkOptions walk;
-    walk.model = named_value(model::model_named(arguments.model), "model", arguments.model,
-                             "adr, eadr and line");
-    walk.fences = named_value(model::fence_rule_named(arguments.fences), "fence rule",
-                              arguments.fences, "explicit and architectural");
-    walk.grouping = named_value(states::grouping_named(arguments.group), "grouping",
-                                arguments.group, "auto, run and off");
-    walk.strategies = states::parse_strategies(arguments.strategy);
-    walk.seed = arguments.seed;
-    return walk;
 }
 
 std::string describe(const trace::IncidentalFences &fences)

@@ -32,4 +32,8 @@ struct Settings {
     bool eadr() const { return model == model::ModelKind::eadr; }
 };
 
+// Errors(usage) for what there is not.
+Settings settings_named(const std::string &model, const std::string &fences,
+                        const std::string &persistency);
+
 } // namespace fencepost::rules

@@ -47,6 +47,17 @@ void validate(const GuestConfig &config)
     }
 }
 
+std::optional<Accelerator> parse_accelerator(const std::string &text)
+{
+    if (text == "auto")
+        return std::nullopt;
+    if (text == "kvm")
+        return Accelerator::kvm;
+    if (text == "tcg")
+        return Accelerator::tcg;
+    fail(ErrorKind::usage, "there is no accelerator '{}'; there are auto, kvm and tcg", text);
+}
+
 const char *to_string(PmAttach attach)
 {
     return attach == PmAttach::nvdimm ? "nvdimm" : "e820";

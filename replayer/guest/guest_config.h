@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,9 @@ std::uint64_t pm_data_offset(const PmConfig &device);
 
 // Throws a usage error that names the field and its range.
 void validate(const GuestConfig &config);
+
+// "auto": nothing. Error(usage) for what there is not.
+std::optional<Accelerator> parse_accelerator(const std::string &text);
 
 const char *to_string(PmAttach attach);
 const char *to_string(Accelerator accelerator);

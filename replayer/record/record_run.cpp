@@ -98,4 +98,11 @@ std::string dry_run(const RecordRequest &request, const fs::path &cache,
     return recorder.command_line(recorder.prepare(request.spec, request.stacks));
 }
 
+void require_complete(const RecordResult &result)
+{
+    if (!result.complete())
+        fail(ErrorKind::trace, "the recording is not complete: {} lines differ",
+             result.differing_lines);
+}
+
 } // namespace fencepost::record

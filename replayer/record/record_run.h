@@ -30,6 +30,9 @@ RecordResult record_inputs(const run::RunFiles &files, const run::Inputs &inputs
                            const run::Spec &spec, const std::filesystem::path &cache,
                            const RecordProgress &progress);
 
+// An Error(trace) for a recording that is not complete.
+void require_complete(const RecordResult &result);
+
 enum class Reuse {
     no,          // there is none
     as_it_is,    // and its verdicts count

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "analyzer/report/run_formats.h"
 #include "base/error.h"
 #include "replayer/record/reach.h"
 #include "replayer/report/epochs.h"
@@ -177,6 +178,15 @@ RunReport collect_report(const OpenedRun &run, findings::Report rules,
     add_findings(run, all_findings(std::move(rules.findings), std::move(results.findings)), say,
                  report);
     return report;
+}
+
+std::vector<std::string> write_page(const run::RunFiles &files, const report::RunReport &report,
+                                    const std::string &page)
+{
+    const Folder folder = files.folder();
+    folder.write(files.report_data().filename().string(), report::render("json", report, {}));
+    folder.write(files.report_page().filename().string(), page);
+    return {files.report_page().string(), files.report_data().string()};
 }
 
 } // namespace fencepost::collect

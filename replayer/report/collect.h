@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "analyzer/findings/report.h"
 #include "analyzer/report/run_report.h"
@@ -16,5 +17,9 @@ namespace fencepost::collect {
 // annotations.json of findings.
 report::RunReport collect_report(const OpenedRun &run, findings::Report rules,
                                  const std::function<void(const std::string &line)> &say);
+
+// The page and its data, in the run; the names of both files.
+std::vector<std::string> write_page(const run::RunFiles &files, const report::RunReport &report,
+                                    const std::string &page);
 
 } // namespace fencepost::collect

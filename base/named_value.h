@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-namespace fencepost::cli {
+namespace fencepost {
 
 // `value`: what `text` names, if it names anything.
 template <typename Value>
@@ -19,4 +19,4 @@ Value named_value(const std::optional<Value> &value, const char *what, const std
     return *value;
 }
 
-} // namespace fencepost::cli
+} // namespace fencepost
