@@ -10,4 +10,6 @@ PYBIND11_MODULE(_core, module)
     fencepost::python::add_trace(module);
     fencepost::python::add_query(module);
     fencepost::python::add_run(module);
+    fencepost::python::add_doing(module);
+    fencepost::python::add_guest(module);
 }

@@ -15,7 +15,9 @@ namespace fencepost::python {
 namespace py = pybind11;
 
 // One a file; each adds its classes and functions.
+void add_doing(py::module_ &module);
 void add_errors(py::module_ &module);
+void add_guest(py::module_ &module);
 void add_query(py::module_ &module);
 void add_run(py::module_ &module);
 void add_trace(py::module_ &module);
@@ -23,18 +25,21 @@ void add_trace(py::module_ &module);
 // A user's function that a long call asks to be told how it goes. What it throws stops the call.
 class Callback {
 public:
-    explicit Callback(py::object function) : function_(std::move(function)) {}
-
-    // Without the GIL, from any thread.
-    template <typename... Arguments> void operator()(Arguments &&...arguments)
+    explicit Callback(py::object function)
+        : function_(std::move(function)), wanted_(!function_.is_none())
     {
-        if (function_.is_none()) // no reference is counted
+    }
+
+    // Without the GIL, from any thread. `make` gives the arguments, with it.
+    template <typename Make> void operator()(Make &&make)
+    {
+        if (!wanted_)
             return;
         const py::gil_scoped_acquire gil;
         if (failure_)
             return;
         try {
-            function_(std::forward<Arguments>(arguments)...);
+            function_(*make());
         } catch (const py::error_already_set &) {
             failure_ = std::current_exception();
             interrupt();
@@ -49,6 +54,7 @@ public:
 
 private:
     py::object function_;
+    bool wanted_;
     std::exception_ptr failure_;
 };
 

@@ -3,8 +3,9 @@
 
     import fencepost
 
-    run = fencepost.Run("run")              # a directory that `fencepost record` or `fencepost run` made
+    run = fencepost.record("spec.toml", "run")  # or a dict instead of a file; Run("run") opens one that is there
     run.trace.sql("SELECT function, flushes FROM function_count ORDER BY flushes DESC LIMIT 5")
+    run.test(seconds=60)                    # guests recover from crash states, oracles judge
     run.findings()                          # what rules and tests have found
 
 Where to go on: help(fencepost.Trace) for events and SQL, help(fencepost.Run) for findings and verdicts,
@@ -12,11 +13,14 @@ help(fencepost.errors) for what can go wrong. Every exception of ours is a `fenc
 """
 
 from fencepost._core import version as __version__
+from fencepost._doing import record
 from fencepost.compare import Difference, diff
 from fencepost.errors import Error, GuestError, InternalError, MachineError, TraceError, UsageError
 from fencepost.exports import to_perfetto
+from fencepost.guest import Finished, Guest
 from fencepost.rules import Rule, apply
 from fencepost.run import Run
+from fencepost.spec import to_toml
 from fencepost.trace import KINDS, SUBKINDS, Block, Event, Trace
 
 __all__ = [
@@ -24,6 +28,8 @@ __all__ = [
     "Difference",
     "Error",
     "Event",
+    "Finished",
+    "Guest",
     "GuestError",
     "InternalError",
     "KINDS",
@@ -37,5 +43,7 @@ __all__ = [
     "__version__",
     "apply",
     "diff",
+    "record",
     "to_perfetto",
+    "to_toml",
 ]

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fencepost import _core
+from fencepost._doing import Doing
 from fencepost.errors import MachineError, TraceError, UsageError
 from fencepost.trace import Trace
 
@@ -21,11 +22,12 @@ if TYPE_CHECKING:
 __all__ = ["Run"]
 
 
-class Run:
+class Run(Doing):
     """A run directory: `Run("run")`.
 
     >>> run = fencepost.Run("run")
     >>> run.trace.sql("SELECT count(*) FROM store")
+    >>> run.test(seconds=60)
     >>> [finding["title"] for finding in run.findings()]
     """
 

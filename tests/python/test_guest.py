@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Guests by hand."""
+
+import os
+import pathlib
+
+import pytest
+
+import fencepost
+
+
+def children():
+    return pathlib.Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split()
+
+
+def test_a_guest_by_hand():
+    with fencepost.Guest("ext4", pm_size="64M") as guest:
+        assert repr(guest) == f"<fencepost.Guest Linux {guest.kernel_release}>"
+        guest.write("/mnt/pm/a", "hello\n")
+        finished = guest.run("cp a b; cat b; echo oops >&2", directory="/mnt/pm")
+        assert isinstance(finished, fencepost.Finished)
+        assert (finished.status, finished.text, finished.errors) == (0, "hello\n", b"oops\n")
+        assert not finished.truncated and finished.seconds < 60
+        assert guest.read("/mnt/pm/b") == b"hello\n"
+        assert guest.tree() == ["a", "b", "lost+found"]
+        assert guest.run(["sh", "-c", "echo $NAME; cat"], environment={"NAME": "x"}, input=b"in").output == b"x\nin"
+        assert "EXT4-fs (pmem0): mounted" in guest.kernel_log
+        pm_file = pathlib.Path(guest.pm_file)
+        guest.unmount()
+        assert b"hello\n" in pm_file.read_bytes()
+        guest.mount()
+        assert guest.read("/mnt/pm/a") == b"hello\n"
+    assert not pm_file.exists() and children() == []
+    assert repr(guest).endswith(", closed>")
+    for ask in (lambda: guest.read("/a"), lambda: guest.run("true"), lambda: guest.kernel_log):
+        with pytest.raises(fencepost.UsageError, match="^the guest is closed$"):
+            ask()
+
+
+def test_what_fails_in_a_guest():
+    with fencepost.Guest(None, pm_size="64M") as guest:
+        with pytest.raises(fencepost.GuestError, match="ended with status 3: why"):
+            guest.run("echo why >&2; exit 3")
+        assert guest.run("exit 3", check=False).status == 3
+        assert guest.run("kill -9 $$", check=False).status == -9
+        with pytest.raises(fencepost.GuestError, match="did not end in 0.5 s"):
+            guest.run("sleep 60", seconds=0.5)
+        with pytest.raises(fencepost.GuestError, match="reading /nowhere: .*No such file"):
+            guest.read("/nowhere")
+        with pytest.raises(fencepost.GuestError, match="mount"):
+            guest.mount()
+        with pytest.raises(TypeError):
+            guest.run([1, 2])
+        assert guest.run("echo still here").text == "still here\n"
+
+
+def test_wrong_guests():
+    for wrong in ({"pm_size": "1K"}, {"pm_size": "much"}, {"backend": "cloud"}, {"attach": "usb"}, {"image": "none-of-that-name"}):
+        with pytest.raises(fencepost.Error):
+            fencepost.Guest(**wrong)
+    with pytest.raises(fencepost.Error):
+        fencepost.Guest("ntfs")
+    assert children() == []
+
+
+def test_an_exception_ends_the_guest():
+    with pytest.raises(LookupError):
+        with fencepost.Guest(None, pm_size="64M"):
+            raise LookupError
+    assert children() == []
