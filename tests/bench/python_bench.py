@@ -90,6 +90,39 @@ def measure_group_by(trace, folder):
     print(f"         group by site and kind: {ours:.2f} s, a plain SQLite table {plain:.2f} s: ratio {ours / plain:.2f}")
 
 
+class Wide(fencepost.Rule):
+    """Looks at every store, as arrays."""
+
+    name = summary = "wide-store"
+    kinds = ("store", "nt_store")
+
+    def start(self, trace):
+        self.wide = 0
+
+    def block(self, block):
+        events = block.matching
+        self.wide += int(((events["size"] > 32) & (events["address"] % 64 != 0)).sum())
+
+
+class Flushed(fencepost.Rule):
+    """Looks at every flush, one by one."""
+
+    name = summary = "flushed"
+    kinds = ("flush",)
+
+    def start(self, trace):
+        self.lines = set()
+
+    def event(self, event):
+        self.lines.add(event.line)
+
+
+def measure_rules(trace):
+    for rule in (Wide(), Flushed()):
+        took, _ = seconds(lambda rule=rule: fencepost.apply([rule], trace))
+        print(f"         rule {rule.name:<12} {took:6.2f} s, {trace.event_count / took / 1e6:.1f} M events/s")
+
+
 def measure_questions(trace):
     print(f"questions of {trace.event_count / 1e6:.1f} M events")
     for name, query in QUESTIONS.items():
@@ -107,6 +140,7 @@ def main(trace_bench, *arguments):
             subprocess.run([trace_bench, "--write", path, str(millions)], check=True)
             with fencepost.Trace(path) as trace:
                 measure_blocks(trace)
+                measure_rules(trace)
                 measure_group_by(trace, folder)
                 if smoke:
                     measure_questions(trace)
