@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/output_file.h"
 #include "base/terminal_text.h"
+#include "cli/reach_warnings.h"
 #include "cli/report_verb.h"
 #include "cli/severities.h"
 #include "cli/verb.h"
@@ -28,6 +29,7 @@ struct ReportOptions {
     std::string file;
     std::string format = "html";
     std::string fail_on = "none";
+    bool fail_on_given = false;
     std::string baseline;
     bool force = false;
 };
@@ -80,6 +82,8 @@ std::vector<std::string> write_report(const ReportOptions &options, const run::R
 void make_report(Context &context, const ReportOptions &options)
 {
     const std::vector<findings::Severity> failures = fail_on(options.fail_on);
+    const std::vector<findings::Severity> junit_failures =
+        options.fail_on_given ? failures : std::vector{findings::Severity::bug};
     if (goes_to_stdout(options) && context.settings.json && options.format != "json")
         fail(ErrorKind::usage, "--json and a report on stdout both want stdout; -o names a file");
     if (!options.file.empty() && options.file != "-") // before a long trace is read
@@ -90,14 +94,17 @@ void make_report(Context &context, const ReportOptions &options)
                                 [&](const std::string &line) { progress(context, line); });
     if (!options.baseline.empty())
         mark_known(options.baseline, report);
-    const std::vector<std::string> written = write_report(options, run.files(), report, failures);
+    const std::vector<std::string> written =
+        write_report(options, run.files(), report, junit_failures);
     if (context.settings.json && !goes_to_stdout(options))
         print_json({{"headline", headline(report)}, {"files", written}});
     else if (!written.empty())
-        fmt::print("report     {}\n           {}\n", headline(report),
+        fmt::print("report     {}\n           {}\n", terminal_text(headline(report)),
                    terminal_text(written.front()));
     if (fails(report, failures))
         context.exit_code = 1;
+    else if (!failures.empty() && !why_no_pass(report).empty())
+        context.exit_code = kNoPass;
 }
 
 } // namespace
@@ -122,7 +129,11 @@ void add_report(App &app, Context &context)
     verb->add_option("--format", options->format, "html, json, junit, markdown or sarif")
         ->one_of(report::run_format_names())
         ->capture_default_str();
-    verb->add_option("--fail-on", options->fail_on, kFailOnHelp)->capture_default_str();
+    verb->add_option("--fail-on", options->fail_on,
+                     std::string(kFailOnHelp) +
+                         "; with severities, a run that is not a pass makes it 5. Default: none; "
+                         "in JUnit, bugs are failures")
+        ->each([options](const std::string &) { options->fail_on_given = true; });
     verb->add_option("--baseline", options->baseline,
                      "Findings in this file are known and do not fail");
     verb->add_flag("--force", options->force, "-o may replace a file that is there");

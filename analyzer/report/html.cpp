@@ -50,7 +50,10 @@ list tiles_of(const RunReport &report)
 {
     const auto counts = counts_of(report);
     list tiles;
-    tiles.push_back(tile(fmt::format("{}", counts[0]), "bugs", counts[0] != 0 ? "bug" : "good"));
+    tiles.push_back(tile(fmt::format("{}", counts[0]), "bugs",
+                         counts[0] != 0                ? "bug"
+                         : why_no_pass(report).empty() ? "good"
+                                                       : ""));
     tiles.push_back(
         tile(fmt::format("{}", counts[1]), "warnings", counts[1] != 0 ? "warning" : ""));
     tiles.push_back(tile(fmt::format("{}", counts[2]), "about performance"));
@@ -66,10 +69,11 @@ list tiles_of(const RunReport &report)
 std::string verdict_class(const RunReport &report)
 {
     const auto counts = counts_of(report);
-    return counts[0] != 0   ? "bug"
-           : counts[1] != 0 ? "warning"
-           : counts[2] != 0 ? "performance"
-                            : "good";
+    return counts[0] != 0                ? "bug"
+           : counts[1] != 0              ? "warning"
+           : counts[2] != 0              ? "performance"
+           : why_no_pass(report).empty() ? "good"
+                                         : "warning";
 }
 
 std::string summary_sentence(const RunReport &report)
@@ -305,7 +309,7 @@ std::string to_html(const RunReport &report)
     data page;
     page.set("name", safe_text(report.name));
     page.set("version", safe_text(report.version));
-    page.set("headline", headline(report));
+    page.set("headline", safe_text(headline(report)));
     page.set("verdict_class", verdict_class(report));
     page.set("summary_sentence", safe_text(summary_sentence(report)));
     page.set("coverage_sentence", safe_text(coverage_sentence(report)));

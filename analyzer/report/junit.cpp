@@ -46,6 +46,7 @@ struct Suite {
     std::string cases;
     std::uint64_t tests = 0;
     std::uint64_t failures = 0;
+    std::uint64_t errors = 0;
 };
 
 std::string suite_of(const Finding &finding)
@@ -87,11 +88,31 @@ void add_passed(const std::string &name, const std::string &what, Suite &suite)
     ++suite.tests;
 }
 
+void add_conditions(const RunReport &report, Suite &suite)
+{
+    std::string notes;
+    for (const std::string &note : caveats(report))
+        notes += xml(note) + "\n";
+    for (const PassCondition &condition : pass_conditions(report)) {
+        if (condition.why_not.empty()) {
+            add_passed("run", condition.name, suite);
+            continue;
+        }
+        suite.cases += fmt::format(
+            "    <testcase classname=\"run\" name=\"{}\">\n      <error type=\"not a pass\" "
+            "message=\"NOT A PASS: {}\">{}</error>\n    </testcase>\n",
+            xml(condition.name), xml(condition.why_not), notes);
+        ++suite.tests;
+        ++suite.errors;
+    }
+}
+
 } // namespace
 
 std::string to_junit(const RunReport &report, std::span<const findings::Severity> failures)
 {
     std::map<std::string, Suite> suites;
+    add_conditions(report, suites["run"]);
     for (const ShownFinding &shown : report.findings) {
         const Finding &finding = shown.finding;
         const bool counts =
@@ -109,14 +130,15 @@ std::string to_junit(const RunReport &report, std::span<const findings::Severity
     for (const auto &[name, suite] : suites) {
         all.tests += suite.tests;
         all.failures += suite.failures;
-        body += fmt::format("  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"0\" "
+        all.errors += suite.errors;
+        body += fmt::format("  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" "
                             "skipped=\"0\">\n{}  </testsuite>\n",
-                            xml(name), suite.tests, suite.failures, suite.cases);
+                            xml(name), suite.tests, suite.failures, suite.errors, suite.cases);
     }
     return fmt::format("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
                        "<testsuites name=\"fencepost {}\" tests=\"{}\" failures=\"{}\" "
-                       "errors=\"0\">\n{}</testsuites>\n",
-                       xml(report.name), all.tests, all.failures, body);
+                       "errors=\"{}\">\n{}</testsuites>\n",
+                       xml(report.name), all.tests, all.failures, all.errors, body);
 }
 
 } // namespace fencepost::report

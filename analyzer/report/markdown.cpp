@@ -78,7 +78,8 @@ std::string details_of(const ShownFinding &shown)
 
 std::string to_markdown(const RunReport &report)
 {
-    std::string text = fmt::format("### fencepost: {}\n\n", plain(headline(report)));
+    std::string text =
+        fmt::format("### fencepost: {}\n\n", plain(headline(report).substr(0, kMostLine)));
     text +=
         fmt::format("{}: {}\n\n", plain(report.name), plain(outcome_lines(report.test).front()));
     if (!report.findings.empty())

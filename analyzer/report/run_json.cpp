@@ -204,6 +204,7 @@ json to_json(const RunReport &report)
         {"name", report.name},
         {"version", report.version},
         {"headline", headline(report)},
+        {"not_a_pass", or_null(why_no_pass(report))},
         {"caveats", caveats(report)},
         {"count", count},
         {"recording",

@@ -43,6 +43,15 @@ std::string words_of_end(const TestOutcome &outcome)
     return "";
 }
 
+// Not by a limit that somebody set.
+bool cut_short(const TestOutcome &outcome)
+{
+    if (outcome.running || outcome.sessions.empty())
+        return false;
+    const std::string &stop = outcome.sessions.back().stop;
+    return stop.empty() || stop == "interrupted" || stop == "trouble" || stop == "baseline";
+}
+
 } // namespace
 
 std::vector<std::string> outcome_lines(const TestOutcome &outcome)
@@ -74,10 +83,43 @@ std::array<std::uint64_t, std::size(findings::kSeverities)> counts_of(const RunR
     return counts;
 }
 
+std::vector<PassCondition> pass_conditions(const RunReport &report)
+{
+    const TestOutcome &test = report.test;
+    std::vector<PassCondition> conditions = {{"the workload finished", report.not_finished},
+                                             {"the workload reached PM", report.not_reached},
+                                             {"crash states were tested", ""},
+                                             {"every image was judged", ""}};
+    if (!test.tested)
+        conditions[2].why_not = "no crash state was tested";
+    else if (test.verdicts.empty())
+        conditions[2].why_not = "no image has a verdict";
+    else if (cut_short(test))
+        conditions[2].why_not = "the last test " + words_of_end(test);
+    if (const auto infra = test.verdicts.find("infra_error"); infra != test.verdicts.end()) {
+        conditions[3].why_not =
+            fmt::format("{} could not be judged", counted(infra->second, "image"));
+        if (!test.infra_reasons.empty())
+            conditions[3].why_not += ": " + test.infra_reasons.front().first;
+    }
+    return conditions;
+}
+
+std::string why_no_pass(const RunReport &report)
+{
+    std::string why;
+    for (const PassCondition &condition : pass_conditions(report))
+        if (!condition.why_not.empty())
+            why += (why.empty() ? "" : "; ") + condition.why_not;
+    return why;
+}
+
 std::string headline(const RunReport &report)
 {
     const auto counts = counts_of(report);
     std::string text;
+    if (const std::string why = why_no_pass(report); counts[0] == 0 && !why.empty())
+        text = "not a pass: " + why;
     const auto add = [&](std::uint64_t count, const std::string &words) {
         if (count != 0)
             text += (text.empty() ? "" : ", ") + words;
@@ -92,6 +134,9 @@ std::vector<std::string> caveats(const RunReport &report)
 {
     std::vector<std::string> lines = report.warnings;
     const TestOutcome &test = report.test;
+    for (const std::string &why : {report.not_finished, report.not_reached})
+        if (!why.empty())
+            lines.push_back("Not a pass: " + why + ".");
     if (!test.tested)
         lines.emplace_back("No crash state was tested: only rules looked at the trace.");
     else if (test.verdicts.empty())

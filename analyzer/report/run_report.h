@@ -126,6 +126,8 @@ struct RunReport {
     std::string version; // of fencepost
     std::string outcome; // of the workload
     std::string recording_state;
+    std::string not_finished; // how the workload ended instead; empty: it finished
+    std::string not_reached;  // what of the workload never was in PM; empty: it was
     std::uint64_t events = 0;
     std::map<std::string, std::uint64_t> event_kinds = {};
     std::vector<std::pair<std::string, std::string>> meta = {};
@@ -162,7 +164,15 @@ struct RunReport {
 std::vector<std::string> outcome_lines(const TestOutcome &outcome);
 // Findings by severity.
 std::array<std::uint64_t, std::size(findings::kSeverities)> counts_of(const RunReport &report);
-// "2 bugs, 1 warning"; "nothing found".
+// Something that must hold before silence is a pass. The names are the same in every run.
+struct PassCondition {
+    std::string name;
+    std::string why_not; // empty: it holds
+};
+std::vector<PassCondition> pass_conditions(const RunReport &report);
+// Why a run in which nothing was found is no pass; empty: it is one.
+std::string why_no_pass(const RunReport &report);
+// "2 bugs, 1 warning"; "nothing found"; without bugs, "not a pass: why".
 std::string headline(const RunReport &report);
 // What a reader must know before they take silence for health, one sentence each.
 std::vector<std::string> caveats(const RunReport &report);

@@ -12,6 +12,7 @@
 #include "replayer/report/epochs.h"
 #include "replayer/report/module_coverage.h"
 #include "replayer/run/inputs.h"
+#include "replayer/run/workload_end.h"
 #include "replayer/states/trace_options.h"
 
 namespace fencepost::collect {
@@ -29,6 +30,18 @@ std::string shortened(std::string_view text)
 {
     return text.size() <= kMostText ? std::string(text)
                                     : std::string(text.substr(0, kMostText)) + "...";
+}
+
+// The outcome of a trace that was not recorded here may say anything.
+std::string why_not_finished(const trace::Recording &recording)
+{
+    using enum run::WorkloadEnd;
+    if (recording.state != trace::RecordingState::complete)
+        return fmt::format("the recording is {}", name_of(recording.state));
+    for (const run::WorkloadEnd end : {failed, timed_out, hung, panicked, powered_off, rebooted})
+        if (recording.outcome.starts_with(to_string(end)))
+            return "the workload did not finish: " + recording.outcome;
+    return "";
 }
 
 void add_recording(const OpenedRun &run, RunReport &report)
@@ -52,8 +65,8 @@ void add_recording(const OpenedRun &run, RunReport &report)
             {each.name, each.value, std::string(name_of(each.severity)), each.meaning});
     for (const trace::DataQuality &warning : record::reach_warnings(reader))
         report.warnings.push_back(warning.meaning);
-    if (const std::string why = record::why_no_pass(reader); !why.empty())
-        report.warnings.push_back("Not a pass: " + why + ".");
+    report.not_reached = record::why_no_pass(reader);
+    report.not_finished = why_not_finished(reader.recording());
 }
 
 void add_functions(const OpenedRun &run, RunReport &report)

@@ -204,8 +204,49 @@ class Report(unittest.TestCase):
         for suite in root:
             self.assertEqual(int(suite.get("tests")), len(suite.findall("testcase")))
         self.assertIn("rule missing-flush", suites)
-        root = xml.etree.ElementTree.fromstring(self.rendered("junit"))
-        self.assertEqual(root.get("failures"), "0")
+        for status, more in [(0, []), (1, ["--fail-on", "bug"])]:
+            root = xml.etree.ElementTree.fromstring(self.rendered("junit", *more, status=status))
+            self.assertEqual((root.get("failures"), root.get("errors")), ("1", "0"))
+        root = xml.etree.ElementTree.fromstring(self.rendered("junit", "--fail-on", "none"))
+        self.assertEqual((root.get("failures"), root.get("errors")), ("0", "0"))
+        self.fencepost("report", self.run_folder, "--fail-on", "", status=2)
+
+    def no_pass(self, why, results=None, trace=None):
+        """What every format says about a run without findings after a change of its databases."""
+        shutil.rmtree(self.run_folder)
+        shutil.copytree(self.made, self.run_folder)
+        nothing = "DELETE FROM finding; DELETE FROM evidence; UPDATE image SET verdict = 'pass', finding = NULL;"
+        for name, script in (("results.db", nothing + (results or "")), ("trace.db", trace or "")):
+            database = sqlite3.connect(self.run_folder / name)
+            database.executescript(script)
+            database.close()
+        self.assert_no_pass(why)
+
+    def assert_no_pass(self, why):
+        root = xml.etree.ElementTree.fromstring(self.rendered("junit", "--fail-on", "bug", status=5))
+        self.assertEqual((root.get("failures"), root.get("errors")), ("0", "1"))
+        [suite] = [each for each in root if each.get("name") == "run"]
+        self.assertEqual((suite.get("errors"), suite.get("tests")), ("1", "4"))
+        [error] = root.iter("error")
+        self.assertEqual(error.get("message"), f"NOT A PASS: {why}")
+        self.assertEqual(xml.etree.ElementTree.fromstring(self.rendered("junit")).get("errors"), "1")
+        self.assertEqual(json.loads(self.rendered("json"))["not_a_pass"], why)
+        self.assertIn("not a pass", self.rendered("markdown").splitlines()[0])
+        self.assertIn(f'<p class="verdict warning">not a pass: {why}', self.rendered("html", "-o", "-"))
+
+    def test_a_run_that_says_nothing_is_no_pass(self):
+        self.no_pass("nothing of the workload reached PM",
+                     trace="INSERT OR REPLACE INTO data_quality(name, value, severity, meaning) "
+                           "VALUES ('nothing_reached_pm', 1, 'warning', 'nothing reached PM')")
+        self.no_pass("the workload did not finish: failed: no such program",
+                     trace="UPDATE recording SET outcome = 'failed: no such program'")
+        self.no_pass("no image has a verdict", "DELETE FROM origin; DELETE FROM image")
+        self.no_pass("1 image could not be judged: the guest was lost",
+                     "UPDATE image SET verdict = 'infra_error' WHERE number = 1; INSERT INTO evidence(image, oracle, verdict, "
+                     "summary, title, details) VALUES (1, 'mount', 'infra_error', 'the guest was lost', '', '{}')")
+        self.no_pass("the last test was interrupted; the next one goes on from there", "UPDATE session SET stop = 'interrupted'")
+        (self.run_folder / "results.db").unlink()
+        self.assert_no_pass("no crash state was tested")
 
     def test_markdown_is_text(self):
         said = self.rendered("markdown")
