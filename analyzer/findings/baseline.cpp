@@ -45,10 +45,11 @@ KnownFindings::KnownFindings(const std::filesystem::path &file)
 
 void KnownFindings::mark(std::vector<Finding> &findings)
 {
+    // Where more functions than before have something stored, there may be another bug.
     for (Finding &finding : findings)
         if (const auto known = entries_.find(finding.id);
-            known != entries_.end() && (known->second.scope.empty() || finding.scope.empty() ||
-                                        known->second.scope == finding.scope))
+            known != entries_.end() &&
+            (known->second.scope.empty() || known->second.scope == finding.scope))
             known->second.found = finding.known = true;
 }
 
