@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // `fencepost run`: record, verify, analyze and test one workload.
-#include <algorithm>
 #include <cstdio>
-#include <iterator>
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -59,22 +57,13 @@ json show_recording(Context &context, const run::RunFiles &files, const record::
     return record::load_summary(files);
 }
 
-std::vector<findings::Finding> without_parts(const std::vector<findings::Finding> &by_rules,
-                                             const std::vector<findings::Finding> &by_states)
-{
-    std::vector<findings::Finding> rest;
-    std::copy_if(by_rules.begin(), by_rules.end(), std::back_inserter(rest),
-                 [&](const findings::Finding &rule) { return !is_part_of_one(rule, by_states); });
-    return rest;
-}
-
 // Those that no crash state shows.
-void print_rule_bugs(const std::vector<findings::Finding> &by_rules_only,
-                     const run::RunFiles &files)
+void print_rule_bugs(const std::vector<findings::Finding> &by_rules, const run::RunFiles &files)
 {
     std::size_t bugs = 0;
-    for (const findings::Finding &finding : by_rules_only) {
-        if (finding.severity != findings::Severity::bug || finding.known)
+    for (const findings::Finding &finding : by_rules) {
+        if (finding.severity != findings::Severity::bug || finding.known ||
+            !finding.part_of.empty())
             continue;
         if (++bugs == 1)
             fmt::print("rules      bugs that no crash state has shown:\n");
@@ -133,17 +122,15 @@ void run(Context &context, const RunOptions &options)
         print_json(document);
     else
         print_report(report, files);
-    const std::vector<findings::Finding> by_rules_only =
-        without_parts(rules.findings, report.findings);
     if (!as_json) {
-        print_rule_bugs(by_rules_only, files);
+        print_rule_bugs(rules.findings, files);
         print_warnings(files);
         if (!interrupted)
             fmt::print("report     {}\n", terminal_text(document["report"].get<std::string>()));
     }
     context.exit_code =
         interrupted ? exit_code_of(report)
-        : findings::has_new(by_rules_only) || !record::workload_finished(document["record"])
+        : findings::has_new(rules.findings) || !record::workload_finished(document["record"])
             ? 1
             : with_reach(exit_code_of(report), files);
 }

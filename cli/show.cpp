@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // `fencepost show`: what was found in a run, and one finding with everything about it.
+#include <algorithm>
 #include <memory>
 
 #include <fmt/core.h>
@@ -34,7 +35,14 @@ void print_list(const std::vector<findings::Finding> &all, const std::string &fi
 {
     for (const std::string &line : report::outcome_lines(outcome))
         fmt::print("{}\n", terminal_text(line));
-    fmt::print("findings   {}\n", filtered.empty() ? std::to_string(all.size()) : filtered);
+    const auto parts = std::count_if(all.begin(), all.end(), [](const findings::Finding &finding) {
+        return !finding.part_of.empty();
+    });
+    if (!filtered.empty() || parts == 0)
+        fmt::print("findings   {}\n", filtered.empty() ? std::to_string(all.size()) : filtered);
+    else
+        fmt::print("findings   {}; {} more of rules are part of these\n",
+                   static_cast<std::ptrdiff_t>(all.size()) - parts, parts);
     for (const findings::Finding &finding : all)
         for (const std::string &line : report::text_lines(finding))
             fmt::print("{}\n", terminal_text(line));

@@ -65,8 +65,9 @@ const Place *place_of(const Finding &finding, std::string_view role)
 bool has_new(std::span<const Finding> findings, std::span<const Severity> severities)
 {
     return std::any_of(findings.begin(), findings.end(), [&](const Finding &finding) {
-        return !finding.known && std::find(severities.begin(), severities.end(),
-                                           finding.severity) != severities.end();
+        return !finding.known && finding.part_of.empty() &&
+               std::find(severities.begin(), severities.end(), finding.severity) !=
+                   severities.end();
     });
 }
 

@@ -106,6 +106,9 @@ struct Finding {
     std::vector<std::uint64_t> lines = {}; // the first few, ascending
     bool more_lines = false;
     std::optional<std::uint64_t> crash_seq = {}; // states at this crash point decide if it matters
+    // A finding of states that is as grave: this one is evidence for it, and does not count. Empty:
+    // it counts.
+    std::string part_of = {};
 
     // Of a crash state or the workload.
     std::string verdict = {};
@@ -114,6 +117,8 @@ struct Finding {
     // All sites of stores that decide. With `order` at least one of the two has a place.
     std::vector<trace::SiteId> absent_sites = {};
     std::vector<trace::SiteId> present_sites = {};
+    // Where in the code these are, each place once: a site is another one in each process.
+    std::vector<symbols::CodePlace> deciding = {};
     // Their code, see site_name.h. If it is several, none of them has a place.
     std::vector<std::string> absent_code = {};
     std::vector<std::string> present_code = {};
@@ -128,7 +133,8 @@ struct Finding {
 
 // The place with a role, or nullptr.
 const Place *place_of(const Finding &finding, std::string_view role);
-// Whether one of the findings has one of the severities and is not in the baseline.
+// Whether one of the findings has one of the severities, is not in the baseline and not part of
+// another.
 bool has_new(std::span<const Finding> findings, std::span<const Severity> severities = kBugs);
 
 } // namespace fencepost::findings

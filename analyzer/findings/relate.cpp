@@ -13,9 +13,14 @@ using symbols::EventPlace;
 namespace {
 
 // By name: a site is another one in each process that runs the same code.
+bool same_function(const symbols::CodePlace &a, const symbols::CodePlace &b)
+{
+    return a.function == b.function && a.module == b.module;
+}
+
 bool same_code(const symbols::CodePlace &a, const symbols::CodePlace &b)
 {
-    return a.function == b.function && a.offset == b.offset && a.module == b.module;
+    return same_function(a, b) && a.offset == b.offset;
 }
 
 // To its author one call of a copy routine is one store, though memcpy() makes two of 8 to 16
@@ -44,7 +49,8 @@ bool decides(const Place &place)
     return place.role == kAbsent || place.role == kPresent;
 }
 
-// It has a place only for one of all the stores that decide.
+// Its callers are known only of the stores that have a place. What stores for several callers is as
+// many places.
 bool is_deciding_site(const EventPlace &at, const Finding &by_states)
 {
     const auto has = [](const auto &values, const auto &value) {
@@ -53,8 +59,22 @@ bool is_deciding_site(const EventPlace &at, const Finding &by_states)
     if (at.event.site == 0)
         return false;
     const std::string name = site_name(at, "");
-    return (has(by_states.absent_sites, at.event.site) && has(by_states.absent_code, name)) ||
-           (has(by_states.present_sites, at.event.site) && has(by_states.present_code, name));
+    if (!has(by_states.absent_code, name) && !has(by_states.present_code, name))
+        return false;
+    if (std::none_of(by_states.deciding.begin(), by_states.deciding.end(),
+                     [&](const symbols::CodePlace &code) { return same_code(code, at.code); }))
+        return false;
+    const auto in_its_function = [&](const Place &place) {
+        return decides(place) && same_function(place.at.code, at.code);
+    };
+    const auto for_its_caller = [&](const Place &place) {
+        return in_its_function(place) &&
+               (place.at.callers.empty() || at.callers.empty() ||
+                same_function(place.at.callers.front(), at.callers.front()));
+    };
+    const std::vector<Place> &places = by_states.places;
+    return std::none_of(places.begin(), places.end(), in_its_function) ||
+           std::any_of(places.begin(), places.end(), for_its_caller);
 }
 
 bool name_the_same_store(const Finding &by_rule, const Finding &by_states)
@@ -72,6 +92,20 @@ bool name_the_same_store(const Finding &by_rule, const Finding &by_states)
 
 } // namespace
 
+void name_places(Finding &finding, const symbols::CodeNames &names)
+{
+    for (Place &place : finding.places)
+        place.at = names.place(place.at.event);
+    finding.deciding.clear();
+    for (const auto *sites : {&finding.absent_sites, &finding.present_sites})
+        for (const trace::SiteId site : *sites) {
+            symbols::CodePlace code = names.code(site);
+            if (std::none_of(finding.deciding.begin(), finding.deciding.end(),
+                             [&](const symbols::CodePlace &each) { return same_code(each, code); }))
+                finding.deciding.push_back(std::move(code));
+        }
+}
+
 void relate(std::vector<Finding> &by_rules, std::vector<Finding> &by_states)
 {
     for (Finding &rule : by_rules) {
@@ -82,17 +116,10 @@ void relate(std::vector<Finding> &by_rules, std::vector<Finding> &by_states)
                 continue;
             rule.related.push_back({state.id, state.kind, state.oracle});
             state.related.push_back({rule.id, rule.kind, rule.rule});
+            if (rule.part_of.empty() && state.severity <= rule.severity)
+                rule.part_of = state.id;
         }
     }
-}
-
-bool is_part_of_one(const Finding &by_rule, const std::vector<Finding> &by_states)
-{
-    return std::any_of(by_rule.related.begin(), by_rule.related.end(), [&](const Related &related) {
-        return std::any_of(by_states.begin(), by_states.end(), [&](const Finding &state) {
-            return state.id == related.id && state.severity <= by_rule.severity;
-        });
-    });
 }
 
 } // namespace fencepost::findings

@@ -96,6 +96,11 @@ std::string caller_name(const symbols::EventPlace &place)
     return known ? std::string(without_variant(caller->function)) : "";
 }
 
+const CodePlace &responsible_code(const symbols::EventPlace &place)
+{
+    return *responsible(place).first;
+}
+
 std::string text_of(const symbols::EventPlace &place)
 {
     const CodePlace *code = responsible(place).first;

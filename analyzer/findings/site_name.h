@@ -16,6 +16,8 @@ namespace fencepost::findings {
 // which not even that is known, as that of the agent that carries out operations: the operation, or
 // else the address. Never empty.
 std::vector<std::string> site_names(const symbols::EventPlace &place, const std::string &operation);
+// The innermost code that stores for itself, as above.
+const symbols::CodePlace &responsible_code(const symbols::EventPlace &place);
 // The same function with the place in it, and whom it had store: "sign+0x5b (book.c:15) by
 // strncpy".
 std::string text_of(const symbols::EventPlace &place);

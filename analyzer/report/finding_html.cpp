@@ -59,6 +59,7 @@ list facts_of(const ShownFinding &shown)
     for (const findings::Related &each : finding.related)
         add("Related", fmt::format("{} {} at the same store: {}",
                                    each.kind == Kind::rule ? "rule" : "oracle", each.by, each.id));
+    add("Part of", finding.part_of);
     add("Baseline", finding.known ? "known" : "");
     return facts;
 }

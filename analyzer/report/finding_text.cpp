@@ -74,6 +74,8 @@ void add_head(Lines &lines, const ShownFinding &shown)
         add(lines, "related",
             fmt::format("{} {} says so too, at the same store: {}",
                         each.kind == Kind::rule ? "rule" : "oracle", each.by, each.id));
+    if (!finding.part_of.empty())
+        add(lines, "part of", finding.part_of + ": it does not count by itself");
     if (finding.known)
         add(lines, "known", "it is in the baseline");
 }

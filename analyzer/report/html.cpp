@@ -119,11 +119,13 @@ void add_filters(const RunReport &report, data &page)
     }
     page.set("modules", options);
     list severities;
-    const auto counts = counts_of(report);
+    std::map<findings::Severity, std::uint64_t> counts; // of what is listed
+    for (const ShownFinding &each : report.findings)
+        ++counts[each.finding.severity];
     for (const findings::Severity severity : findings::kSeverities) {
         data option;
         option.set("value", std::string(name_of(severity)));
-        option.set("count", fmt::format("{}", counts[static_cast<unsigned>(severity)]));
+        option.set("count", fmt::format("{}", counts[severity]));
         severities.push_back(option);
     }
     page.set("severities", severities);

@@ -109,9 +109,10 @@ json to_json(const Finding &finding)
     for (const findings::Related &each : finding.related)
         result["related"].push_back(
             {{"id", each.id}, {"kind", name_of(each.kind)}, {"by", each.by}});
-    if (finding.kind == findings::Kind::rule)
+    if (finding.kind == findings::Kind::rule) {
         add_rule(result, finding);
-    else
+        result["part_of"] = or_null(finding.part_of);
+    } else
         add_judgement(result, finding);
     return result;
 }

@@ -74,8 +74,10 @@ void add_case(const ShownFinding &shown, bool fails, Suite &suite)
                                    text_of_finding(shown));
     else
         suite.cases +=
-            fmt::format("      <system-out>{}{}\n{}</system-out>\n", xml(name_of(finding.severity)),
-                        finding.known ? ", in the baseline" : "", text_of_finding(shown));
+            fmt::format("      <system-out>{}{}{}\n{}</system-out>\n",
+                        xml(name_of(finding.severity)), finding.known ? ", in the baseline" : "",
+                        finding.part_of.empty() ? "" : xml(", part of " + finding.part_of),
+                        text_of_finding(shown));
     suite.cases += "    </testcase>\n";
     ++suite.tests;
     suite.failures += fails;
@@ -117,7 +119,8 @@ std::string to_junit(const RunReport &report, std::span<const findings::Severity
         const Finding &finding = shown.finding;
         const bool counts =
             std::find(failures.begin(), failures.end(), finding.severity) != failures.end();
-        add_case(shown, counts && !finding.known, suites[suite_of(finding)]);
+        add_case(shown, counts && !finding.known && finding.part_of.empty(),
+                 suites[suite_of(finding)]);
     }
     for (const std::string &rule : report.rules.rules)
         if (Suite &suite = suites["rule " + rule]; suite.tests == 0)

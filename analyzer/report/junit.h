@@ -10,8 +10,8 @@
 namespace fencepost::report {
 
 // A suite for each rule and oracle; a finding of one of the severities that is not in the baseline
-// is a failure, any other one a test that passed and says what it is. Suite "run" has a test for
-// each condition of a pass; one that does not hold is an error.
+// nor part of another is a failure, any other one a test that passed and says what it is. Suite
+// "run" has a test for each condition of a pass; one that does not hold is an error.
 std::string to_junit(const RunReport &report, std::span<const findings::Severity> failures);
 
 } // namespace fencepost::report

@@ -89,8 +89,9 @@ std::string to_markdown(const RunReport &report)
         const Finding &finding = shown.finding;
         if (++count > kMostFindings)
             break;
-        text += fmt::format("| {}{} | {} | {} | {} |\n", name_of(finding.severity),
+        text += fmt::format("| {}{}{} | {} | {} | {} |\n", name_of(finding.severity),
                             finding.known ? " (known)" : "",
+                            finding.part_of.empty() ? "" : ", part of " + plain(finding.part_of),
                             plain(sentence_of(finding).substr(0, kMostLine)),
                             plain(place_of_finding(finding).substr(0, kMostLine)), finding.count);
     }

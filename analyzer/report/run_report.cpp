@@ -79,7 +79,7 @@ std::array<std::uint64_t, std::size(findings::kSeverities)> counts_of(const RunR
 {
     std::array<std::uint64_t, std::size(findings::kSeverities)> counts = {};
     for (const ShownFinding &shown : report.findings)
-        ++counts[static_cast<unsigned>(shown.finding.severity)];
+        counts[static_cast<unsigned>(shown.finding.severity)] += shown.finding.part_of.empty();
     return counts;
 }
 

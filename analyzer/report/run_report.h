@@ -162,7 +162,7 @@ struct RunReport {
 
 // What was tested, for people; the first line says so if nothing was.
 std::vector<std::string> outcome_lines(const TestOutcome &outcome);
-// Findings by severity.
+// Findings by severity, without those that are part of another.
 std::array<std::uint64_t, std::size(findings::kSeverities)> counts_of(const RunReport &report);
 // Something that must hold before silence is a pass. The names are the same in every run.
 struct PassCondition {

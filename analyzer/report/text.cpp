@@ -74,8 +74,10 @@ void add_place(Lines &lines, const Place &place)
 
 Lines rule_lines(const Finding &finding)
 {
-    Lines lines = {fmt::format("  {} {}: {}{}", name_of(finding.severity), finding.rule,
-                               finding.title, finding.known ? " (known)" : "")};
+    Lines lines = {
+        fmt::format("  {} {}: {}{}{}", name_of(finding.severity), finding.rule, finding.title,
+                    finding.known ? " (known)" : "",
+                    finding.part_of.empty() ? "" : " (part of " + finding.part_of + ")")};
     for (const Place &place : finding.places) {
         add_place(lines, place);
         if (place.role == findings::kAt) {

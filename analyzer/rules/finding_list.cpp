@@ -3,11 +3,13 @@
 #include "analyzer/rules/finding_list.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <tuple>
 
 #include <fmt/core.h>
 
+#include "analyzer/findings/site_name.h"
 #include "analyzer/rules/rule.h"
 #include "base/digest.h"
 
@@ -18,6 +20,8 @@ using findings::Finding;
 namespace {
 
 constexpr std::size_t kMostLines = 8;
+constexpr std::size_t kMostCalls = 4; // shown of one finding
+constexpr std::string_view kAlsoHere = "also called here";
 
 void add_line(Draft &draft, std::uint64_t line)
 {
@@ -49,6 +53,80 @@ std::string stable_id(const Finding &finding)
         before = &caller;
     }
     return fmt::format("{}-{}", finding.rule, digest.hex().substr(0, 8));
+}
+
+using CodeKey = std::tuple<std::string, std::uint64_t, std::uint64_t>;
+
+// What one finding is about: its rule, functions from the inside out, and the offset in the
+// innermost. Of what a copy routine stores, also that of its call.
+CodeKey code_key(const Finding &finding)
+{
+    const symbols::EventPlace &at = finding.places.front().at;
+    return {finding.id, at.code.offset, findings::responsible_code(at).offset};
+}
+
+bool same_calls(const symbols::EventPlace &a, const symbols::EventPlace &b)
+{
+    return std::equal(a.callers.begin(), a.callers.end(), b.callers.begin(), b.callers.end(),
+                      [](const symbols::CodePlace &one, const symbols::CodePlace &other) {
+                          return one.function == other.function && one.offset == other.offset;
+                      });
+}
+
+// The same functions called each other elsewhere too: a reader wants to see where.
+void add_calls(const Finding &other, Finding &finding)
+{
+    const symbols::EventPlace &at = other.places.front().at;
+    std::size_t calls = 0;
+    for (const findings::Place &place : finding.places)
+        if (place.role == findings::kAt || place.role == kAlsoHere) {
+            ++calls;
+            if (same_calls(place.at, at))
+                return;
+        }
+    if (calls < kMostCalls && finding.has_event && other.has_event)
+        finding.places.push_back({std::string(kAlsoHere), at});
+}
+
+void merge(const Finding &other, Finding &finding)
+{
+    add_calls(other, finding);
+    finding.count += other.count;
+    finding.first_seq = std::min(finding.first_seq, other.first_seq);
+    finding.last_seq = std::max(finding.last_seq, other.last_seq);
+    std::vector<std::uint64_t> lines;
+    std::set_union(finding.lines.begin(), finding.lines.end(), other.lines.begin(),
+                   other.lines.end(), std::back_inserter(lines));
+    finding.more_lines = finding.more_lines || other.more_lines || lines.size() > kMostLines;
+    lines.resize(std::min(lines.size(), kMostLines));
+    finding.lines = std::move(lines);
+}
+
+// Of several processes, and of several calls by the same functions, one; the first of them is told.
+std::vector<Finding> merged(std::vector<Finding> all)
+{
+    std::vector<Finding> result;
+    std::map<CodeKey, std::size_t> known;
+    for (Finding &finding : all) {
+        const auto [same, added] = known.emplace(code_key(finding), result.size());
+        if (added)
+            result.push_back(std::move(finding));
+        else
+            merge(finding, result[same->second]);
+    }
+    return result;
+}
+
+// Several places of one function have one name: they are numbered by where they are in it.
+void number_ids(std::vector<Finding> &all)
+{
+    std::map<CodeKey, Finding *> by_code;
+    for (Finding &finding : all)
+        by_code.emplace(code_key(finding), &finding);
+    std::map<std::string, unsigned> times;
+    for (const auto &[key, finding] : by_code)
+        if (const unsigned time = ++times[std::get<0>(key)]; time > 1)
+            finding->id += fmt::format("-{}", time);
 }
 
 } // namespace
@@ -123,11 +201,8 @@ std::vector<Finding> FindingList::name_all()
     };
     std::sort(result.begin(), result.end(),
               [&](const auto &a, const auto &b) { return order(a) < order(b); });
-    // Several sites of one function can have one name: they are numbered.
-    std::map<std::string, unsigned> times;
-    for (Finding &finding : result)
-        if (const unsigned time = ++times[finding.id]; time > 1)
-            finding.id += fmt::format("-{}", time);
+    result = merged(std::move(result));
+    number_ids(result);
     return result;
 }
 

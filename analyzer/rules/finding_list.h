@@ -52,7 +52,8 @@ public:
     void drop_if(const RuleInfo &rule, const std::function<bool(const Draft &)> &is_none);
 
     std::size_t size() const { return drafts_.size(); }
-    // By severity, then by first event, with names and ids. Empties the list.
+    // By severity, then by first event, with names and ids: one for each rule, place in the code
+    // and chain of calling functions, in whichever process. Empties the list.
     std::vector<findings::Finding> name_all();
 
 private:

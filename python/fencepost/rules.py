@@ -136,7 +136,8 @@ def _findings(rule: Rule, places: _Places) -> list[dict[str, Any]]:
         finding = found.setdefault((code["module"], code["function"], code["offset"]), {
             "kind": "rule", "severity": rule.severity, "rule": rule.name, "title": title, "summary": rule.summary,
             "fix": rule.fix, "note": None, "count": 0, "places": [place], "evidence": [], "related": [],
-            "known": False, "first_seq": seq, "last_seq": seq, "lines": [], "more_lines": False, "crash_seq": None,
+            "known": False, "first_seq": seq, "last_seq": seq, "lines": [], "more_lines": False, "part_of": None,
+            "crash_seq": None,
         })
         if finding["count"] == 0 and other is not None:
             finding["places"].append(places.at(other, role)[0])

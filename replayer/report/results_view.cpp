@@ -4,6 +4,7 @@
 
 #include <sstream>
 
+#include "analyzer/findings/relate.h"
 #include "replayer/test/finding_rows.h"
 #include "replayer/test/results.h"
 
@@ -116,8 +117,7 @@ ResultsView read_results(const run::RunFiles &files, const trace::TraceReader &r
     view.crash_points = crash_points_in(database);
     view.findings = test::finding_rows(database);
     for (findings::Finding &finding : view.findings)
-        for (findings::Place &place : finding.places)
-            place.at = names.place(place.at.event);
+        findings::name_places(finding, names);
     return view;
 }
 

@@ -75,7 +75,7 @@ std::vector<Finding> all_findings(std::vector<Finding> by_rules, std::vector<Fin
 {
     for (std::vector<Finding> *findings : {&by_rules, &by_states})
         for (Finding &finding : *findings)
-            finding.related.clear(); // they may have been related before
+            finding.related.clear(), finding.part_of.clear(); // from before
     findings::relate(by_rules, by_states);
     std::vector<Finding> all = std::move(by_states);
     std::move(by_rules.begin(), by_rules.end(), std::back_inserter(all));

@@ -4,6 +4,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include "analyzer/findings/relate.h"
 #include "analyzer/symbols/code_names.h"
 #include "base/error.h"
 #include "base/interrupt.h"
@@ -63,8 +64,7 @@ std::vector<Finding> findings_in(Results &results, const trace::TraceReader &rea
     const symbols::CodeNames names(reader);
     std::vector<Finding> all = results.findings();
     for (Finding &finding : all)
-        for (findings::Place &place : finding.places)
-            place.at = names.place(place.at.event);
+        findings::name_places(finding, names);
     return all;
 }
 

@@ -8,6 +8,8 @@
 #include "analyzer/findings/site_name.h"
 #include "analyzer/report/formats.h"
 #include "analyzer/report/json.h"
+#include "analyzer/report/junit.h"
+#include "analyzer/report/run_report.h"
 #include "analyzer/report/sarif.h"
 #include "analyzer/report/text.h"
 #include "base/child_process.h"
@@ -78,13 +80,18 @@ TEST(Relate, EveryStoreThatDecidesCounts)
     Finding states = of_states(findings::kAbsent, "append");
     states.absent_sites = {3, 8};
     states.absent_code = {"append [app]"};
+    states.deciding = {code("append", 8), code("append", 200), code("memcpy", 200)};
     Finding rule = of_rule("append");
     rule.places[0].at.code.offset = 200;
     rule.places[0].at.event = {70, 8, 1};
     EXPECT_EQ(related_to(rule, states).size(), 2u);
     rule.places[0].at.event.site = 9;
+    EXPECT_EQ(related_to(rule, states).size(), 2u) << "the same code in another process";
+    rule.places[0].at.code.offset = 204;
     EXPECT_TRUE(related_to(rule, states).empty()) << "that does not decide";
-    rule.places[0].at.event.site = 8;
+    rule.places[0].at.code.offset = 200;
+    rule.places[0].at.callers = {code("put_host", 4)};
+    EXPECT_TRUE(related_to(rule, states).empty()) << "stored for somebody else";
     rule.places[0].at.code.function = "memcpy";
     EXPECT_TRUE(related_to(rule, states).empty()) << "copied for somebody else";
     rule.places[0].at.callers = {code("append", 4)};
@@ -96,10 +103,37 @@ TEST(Relate, ARuleIsPartOfAFindingThatIsAsGrave)
     std::vector<Finding> rules = {of_rule("append"), of_rule("commit")};
     std::vector<Finding> states = {of_states(findings::kAbsent, "append")};
     relate(rules, states);
-    EXPECT_TRUE(is_part_of_one(rules[0], states));
-    EXPECT_FALSE(is_part_of_one(rules[1], states));
+    EXPECT_EQ(rules[0].part_of, "0123456789ab");
+    EXPECT_EQ(rules[1].part_of, "");
+    EXPECT_TRUE(has_new(rules));
+    rules.pop_back();
+    EXPECT_FALSE(has_new(rules)) << "the other finding counts";
+    rules = {of_rule("append")};
     states[0].severity = Severity::warning;
-    EXPECT_FALSE(is_part_of_one(rules[0], states)) << "the rule is sure";
+    relate(rules, states);
+    EXPECT_EQ(rules[0].part_of, "") << "the rule is sure";
+}
+
+// A run says as many bugs as there are, in every format.
+TEST(RunReport, PartsOfAFindingDoNotCount)
+{
+    std::vector<Finding> rules = {of_rule("append"), of_rule("commit")};
+    std::vector<Finding> states = {of_states(findings::kAbsent, "append")};
+    relate(rules, states);
+    RunReport report;
+    report.test.tested = true;
+    report.test.verdicts = {{"pass", 1}};
+    for (const Finding &finding : {states[0], rules[0], rules[1]})
+        report.findings.push_back({.finding = finding});
+    EXPECT_EQ(headline(report), "2 bugs");
+    EXPECT_EQ(counts_of(report)[0], 2u);
+    EXPECT_NE(to_junit(report, findings::kBugs).find("failures=\"2\" errors=\"0\">\n"),
+              std::string::npos);
+    EXPECT_EQ(text_lines(rules[0]).front(),
+              "  bug missing-flush: a store was not flushed by the end of the run (part of "
+              "0123456789ab)");
+    EXPECT_EQ(to_json(rules[0])["part_of"], "0123456789ab");
+    EXPECT_TRUE(to_json(rules[1])["part_of"].is_null());
 }
 
 TEST(SiteName, SaysWhoWantsTheStore)

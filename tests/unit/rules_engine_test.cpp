@@ -79,6 +79,52 @@ TEST(RulesEngine, StacksThatLeadNowhereAreTold)
         << report.summary.statements[0];
 }
 
+// Ids and numbers of findings, each with how often it was seen and where it was called.
+std::string findings_in(const std::string &text, const char *change)
+{
+    const TemporaryDirectory directory("/tmp", "fp-rules-");
+    const auto path = directory.path() / "trace.db";
+    golden::write_trace(text, path);
+    sqlite3 *database = nullptr;
+    EXPECT_EQ(sqlite3_open(path.c_str(), &database), SQLITE_OK);
+    EXPECT_EQ(sqlite3_exec(database, change, nullptr, nullptr, nullptr), SQLITE_OK);
+    sqlite3_close(database);
+    std::string said;
+    for (const findings::Finding &each : Engine(trace::TraceReader(path), {}).run().findings) {
+        const std::size_t number = each.id.find_last_of('-');
+        said += (each.id.size() - number == 2 ? each.id.substr(number) : "first") + ":" +
+                text_of(each.places.front().at.code) + " x" + std::to_string(each.count);
+        for (const findings::Place &place : each.places)
+            if (place.role == "also called here")
+                said += " also " + text_of(place.at.callers.front());
+        said += "; ";
+    }
+    return said;
+}
+
+TEST(RulesEngine, OneFindingForOnePlaceInTheCode)
+{
+    const std::string text = "function put user=0x8000 module=/bin/kv\n"
+                             "function main user=0x8000 module=/bin/kv\n"
+                             "function again user=0x9000 module=/bin/kv\n"
+                             "function main2 user=0x9000 module=/bin/kv\n"
+                             "store pmem0+0x100 8 = 1 @put+8 ^main+4\n"
+                             "store pmem0+0x40 8 = 1 @put+1 ^main+4\n"
+                             "store pmem0+0x80 8 = 1 @again+1 ^main2+4\n"
+                             "store pmem0+0x140 8 = 1 @again+8 ^main2+4\n";
+    constexpr const char *kSameProgram = "UPDATE symbol SET name = 'put' WHERE name = 'again'; "
+                                         "UPDATE symbol SET name = 'main' WHERE name = 'main2'";
+    EXPECT_EQ(findings_in(text, ""), "-2:put+0x8 x1; first:put+0x1 x1; first:again+0x1 x1; "
+                                     "-2:again+0x8 x1; ")
+        << "two programs";
+    EXPECT_EQ(findings_in(text, kSameProgram), "-2:put+0x8 x2; first:put+0x1 x2; ")
+        << "numbered by the place, not by which was first";
+    EXPECT_EQ(findings_in(text + "store pmem0+0x180 8 = 1 @put+8 ^main+9\n"
+                                 "store pmem0+0x1c0 8 = 1 @put+8 ^main2+9\n",
+                          kSameProgram),
+              "-2:put+0x8 x4 also main+0x9; first:put+0x1 x2; ");
+}
+
 TEST(RulesEngine, EveryRuleSaysWhatItIs)
 {
     std::set<std::string_view> names;
