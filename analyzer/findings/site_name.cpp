@@ -6,6 +6,8 @@
 #include <array>
 #include <utility>
 
+#include "analyzer/symbols/readable_name.h"
+
 namespace fencepost::findings {
 
 using symbols::CodePlace;
@@ -105,7 +107,8 @@ std::string text_of(const symbols::EventPlace &place)
 {
     const CodePlace *code = responsible(place).first;
     const std::string text = symbols::text_of(*code);
-    return code == &place.code ? text : text + " by " + place.code.function;
+    return code == &place.code ? text
+                               : text + " by " + symbols::shortened_name(place.code.function);
 }
 
 } // namespace fencepost::findings

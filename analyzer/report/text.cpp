@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "analyzer/findings/site_name.h"
+#include "analyzer/symbols/readable_name.h"
 
 namespace fencepost::report {
 
@@ -174,7 +175,7 @@ std::string group_of(const Finding &finding)
     if (finding.places.empty())
         return "unknown code";
     const CodePlace &code = finding.places.front().at.code;
-    return fmt::format("{} [{}]", code.function,
+    return fmt::format("{} [{}]", symbols::shortened_name(code.function),
                        code.module.empty() ? "unknown module" : code.module);
 }
 

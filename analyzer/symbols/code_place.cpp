@@ -4,11 +4,13 @@
 
 #include <fmt/format.h>
 
+#include "analyzer/symbols/readable_name.h"
+
 namespace fencepost::symbols {
 
 std::string text_of(const CodePlace &code)
 {
-    std::string text = code.function;
+    std::string text = code.named ? shortened_name(code.function) : code.function;
     if (code.named && code.offset)
         text += fmt::format("+0x{:x}", code.offset);
     if (!code.source_file.empty())

@@ -12,6 +12,7 @@
 #include "analyzer/symbols/guest_files.h"
 #include "analyzer/symbols/kallsyms.h"
 #include "analyzer/symbols/processes.h"
+#include "analyzer/symbols/readable_name.h"
 #include "analyzer/symbols/source_file.h"
 #include "trace/amendment.h"
 #include "trace/reader.h"
@@ -131,7 +132,8 @@ private:
                          const std::string &module)
     {
         const auto next = static_cast<std::uint32_t>(symbols_.size() + 1);
-        return symbols_.try_emplace({address, function.name, module, function.size}, next)
+        return symbols_
+            .try_emplace({address, readable_name(function.name), module, function.size}, next)
             .first->second;
     }
 

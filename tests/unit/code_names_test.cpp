@@ -4,6 +4,7 @@
 
 #include "analyzer/symbols/code_names.h"
 #include "analyzer/symbols/pm_names.h"
+#include "analyzer/symbols/readable_name.h"
 #include "base/files.h"
 #include "trace/writer.h"
 
@@ -11,6 +12,43 @@ namespace fencepost::symbols {
 namespace {
 
 using namespace trace;
+
+TEST(ReadableName, AsItsAuthorWritesIt)
+{
+    constexpr std::pair<const char *, const char *> kNames[] = {
+        {"main", "main"},
+        {"_ZN2ns3putEi", "ns::put"},
+        {"_ZNK2ns12_GLOBAL__N_11H3getEi", "ns::(anonymous namespace)::H::get"},
+        {"_ZN2ns3putIiEEvT_", "ns::put<int>"},
+        {"_ZN2ns4manyIPKcEEPT_S3_", "ns::many<char const*>"},
+        {"_ZNO2ns1BIiE2goESt8functionIFviEE", "ns::B<int>::go"},
+        {"_ZNV2ns1BIiE1fEPFviE", "ns::B<int>::f"},
+        {"_ZNK2ns12_GLOBAL__N_11HltERKS1_", "ns::(anonymous namespace)::H::operator<"},
+        {"_ZNK2ns12_GLOBAL__N_11HclEi", "ns::(anonymous namespace)::H::operator()"},
+        {"_ZN2ns12_GLOBAL__N_11HnwEm", "ns::(anonymous namespace)::H::operator new"},
+        {"_ZNK2ns12_GLOBAL__N_11HcvbEv", "ns::(anonymous namespace)::H::operator bool"},
+        {"_ZZ5plainENKUlT_E_clIiEEDaS_", "plain::{lambda(auto:1)#1}::operator()<int>"},
+        {"_ZN2ns3putEi.part.0.isra.0", "ns::put.part.0.isra.0"},
+        {"_Znonsense", "_Znonsense"},
+        {"_Z", "_Z"},
+        {"", ""},
+    };
+    for (const auto &[symbol, name] : kNames)
+        EXPECT_EQ(readable_name(symbol), name);
+    const std::string huge = "_Z5000" + std::string(5000, 'a') + "v";
+    EXPECT_EQ(readable_name(huge), huge);
+}
+
+TEST(ReadableName, LongOnesLoseTheirMiddleWhereTheyAreShown)
+{
+    const std::string name = "log::" + std::string(200, 'x') + "::append";
+    EXPECT_EQ(shortened_name("append"), "append");
+    EXPECT_LE(shortened_name(name).size(), 80u);
+    const CodePlace code = {.function = name, .offset = 8, .named = true};
+    EXPECT_TRUE(text_of(code).starts_with("log::xxx")) << text_of(code);
+    EXPECT_TRUE(text_of(code).ends_with("xxx::append+0x8")) << text_of(code);
+    EXPECT_LT(text_of(code).size(), 90u);
+}
 
 TEST(CodeNames, CodeWithoutSymbolsIsNamedByItsPlaceInTheFile)
 {

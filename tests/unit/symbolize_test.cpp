@@ -184,7 +184,8 @@ TEST_F(Symbolize, DamagedFilesAreHarmless)
 TEST_F(Symbolize, ATraceFromEndToEnd)
 {
     const fs::path program = compile("program", {"-g", "-O0", "-pie", "-fPIE"});
-    const fs::path library = compile("lib.so", {"-shared", "-fPIC"});
+    const std::string mangled = "_ZN3log5firstEi";
+    const fs::path library = compile("lib.so", {"-shared", "-fPIC", "-Dfirst=" + mangled});
     const std::uint64_t program_bias = 0x555555554000;
     const auto library_code = open(library);
     const auto text = std::ranges::find(library_code->segments(), true, &Segment::executable);
@@ -192,7 +193,7 @@ TEST_F(Symbolize, ATraceFromEndToEnd)
     const std::uint64_t map_offset = text->offset / 4096 * 4096;
     const std::uint64_t map_start = 0x7ffff7000000;
     const NmSymbol in_program = nm(program, "second");
-    const NmSymbol in_library = nm(library, "first");
+    const NmSymbol in_library = nm(library, mangled);
     const std::uint64_t library_pc =
         map_start + in_library.address - (text->address - text->offset + map_offset);
 
@@ -254,7 +255,7 @@ TEST_F(Symbolize, ATraceFromEndToEnd)
         EXPECT_EQ(report.notes.size(), 2u) << testing::PrintToString(report.notes);
         EXPECT_EQ(rows(trace(), site_names), "1 ext4_write 4 ext4 -\n"
                                              "2 second 0 /bin/program 6\n"
-                                             "3 first 0 /lib/lib.so -\n"
+                                             "3 log::first 0 /lib/lib.so -\n"
                                              "4 second 0 /bin/program 6\n"
                                              "5 0x1234 -  -\n");
         EXPECT_EQ(
