@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "analyzer/findings/relate.h"
 #include "analyzer/rules/engine.h"
 #include "analyzer/rules/suppressions.h"
 #include "base/error.h"
@@ -123,6 +124,31 @@ TEST(RulesEngine, OneFindingForOnePlaceInTheCode)
                                  "store pmem0+0x1c0 8 = 1 @put+8 ^main2+9\n",
                           kSameProgram),
               "-2:put+0x8 x4 also main+0x9; first:put+0x1 x2; ");
+}
+
+TEST(NamePlaces, SitesOfSeveralProcessesAreOnePlaceInTheCode)
+{
+    const TemporaryDirectory directory("/tmp", "fp-rules-");
+    const auto path = directory.path() / "trace.db";
+    golden::write_trace("function put user=0x8000 module=/bin/kv\n"
+                        "function again user=0x9000 module=/bin/kv\n"
+                        "store pmem0+0x100 8 = 1 @put+8\n"
+                        "store pmem0+0x140 8 = 1 @again+8\n"
+                        "store pmem0+0x180 8 = 1 @put+16\n",
+                        path);
+    sqlite3 *database = nullptr;
+    ASSERT_EQ(sqlite3_open(path.c_str(), &database), SQLITE_OK);
+    ASSERT_EQ(sqlite3_exec(database, "UPDATE symbol SET name = 'put'", nullptr, nullptr, nullptr),
+              SQLITE_OK);
+    sqlite3_close(database);
+    const trace::TraceReader reader(path);
+    findings::Finding finding = {.kind = findings::Kind::crash_state};
+    finding.absent_sites = {1, 2};
+    finding.present_sites = {3};
+    findings::name_places(finding, symbols::CodeNames(reader));
+    ASSERT_EQ(finding.deciding.size(), 2u);
+    EXPECT_EQ(text_of(finding.deciding[0]), "put+0x8");
+    EXPECT_EQ(text_of(finding.deciding[1]), "put+0x10");
 }
 
 TEST(RulesEngine, EveryRuleSaysWhatItIs)
