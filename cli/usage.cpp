@@ -2,6 +2,7 @@
 // See usage.h.
 #include "cli/usage.h"
 
+#include <algorithm>
 #include <charconv>
 #include <regex>
 
@@ -145,8 +146,9 @@ std::string usage_sentence(const CLI::App &app, const CLI::ParseError &error,
     Place place = place_in(app);
     // A folder that is called like a verb was taken for it.
     const std::vector<std::string> rest = app.remaining(true);
-    if (!rest.empty() && !line.empty() && line.front() == rest.front() &&
-        !rest.front().starts_with('-'))
+    const auto first = std::find_if(line.begin(), line.end(),
+                                    [](const std::string &word) { return !word.starts_with('-'); });
+    if (!rest.empty() && first != line.end() && *first == rest.front())
         place = {&app, app.get_name()};
     return fmt::format("{} (see {} --help)", sentence_for(app, place, error), place.name);
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/files.h"
 
 namespace fencepost::oracle {
 
@@ -80,6 +81,25 @@ void hand_over(const SandboxFile &file)
         fs::permissions(file.host, fs::perms::others_read, fs::perm_options::add);
 }
 
+// A folder that is its owner's alone, as others may have it.
+fs::path copy_for_all(const fs::path &folder, const fs::path &copy)
+{
+    constexpr auto kExecute = fs::perms::others_exec;
+    fs::copy(folder, copy, fs::copy_options::recursive | fs::copy_options::copy_symlinks);
+    const auto open = [&](const fs::path &path) {
+        const fs::file_status status = fs::symlink_status(path);
+        if (fs::is_symlink(status))
+            return;
+        const bool runs = (status.permissions() & fs::perms::owner_exec) != fs::perms::none;
+        fs::permissions(path, fs::perms::others_read | (runs ? kExecute : fs::perms::none),
+                        fs::perm_options::add);
+    };
+    open(copy);
+    for (const fs::directory_entry &each : fs::recursive_directory_iterator(copy))
+        open(each.path());
+    return copy;
+}
+
 // Their own words, or those of the loader about them, which has their paths.
 bool not_started(const std::string &errors)
 {
@@ -109,8 +129,11 @@ CommandResult run_sandboxed(const std::vector<std::string> &argv,
                                        std::to_string(kNobody), "--cap-drop", "ALL"});
     add_system(command);
     add_tmp(command, bwrap, limits.memory);
-    for (const SandboxFile &file : files) {
-        if (nobody == Nobody::by_setpriv)
+    const TemporaryDirectory copies("/tmp", "fp-sandbox-");
+    for (SandboxFile file : files) {
+        if (nobody == Nobody::by_setpriv && !file.writable && fs::is_directory(file.host))
+            file.host = copy_for_all(file.host, copies.path() / std::to_string(command.size()));
+        else if (nobody == Nobody::by_setpriv)
             hand_over(file);
         if (const fs::path parent = fs::path(file.inside).parent_path(); parent != "/")
             command.insert(command.end(), {"--dir", parent.string()});

@@ -235,8 +235,9 @@ TEST(ReportText, WhatDecides)
     finding.count = 1;
     EXPECT_EQ(decides(finding), "    1 image; append+0x8 (in: write a) persisted");
     finding = of_states(findings::kLast, "append");
-    EXPECT_EQ(decides(finding), "    3 images; fails with all and with none of the stores in flight; last store: "
-                                "append+0x8 (in: write a)");
+    EXPECT_EQ(decides(finding),
+              "    3 images; fails with all and with none of the stores in flight; last store: "
+              "append+0x8 (in: write a)");
     finding.decides = Decides::unknown;
     EXPECT_EQ(decides(finding), "    3 images; deciding store not found; last store: "
                                 "append+0x8 (in: write a)");
