@@ -20,7 +20,9 @@ namespace fencepost::test {
 // With the same words the common side is enough: a flag that persists too early fails without any
 // part of its record. With other words it must be the lost store's code, or both sides', or a
 // persisted store that works for the same caller: a journal's commit decides for everybody who
-// forgets something. Crashes and hangs of the recovering guest are findings apart from damage.
+// forgets something. Where a flag that persists decides alone, what is in flight behind it in the
+// same function is of that finding too. Crashes and hangs of the recovering guest are findings
+// apart from damage.
 class Grouping {
 public:
     // Known ones first, so that a resumed test goes on with them.

@@ -35,8 +35,8 @@ struct ShortenedWorkload {
     bool interrupted = false;
 };
 
-// Whether a workload of another run shows the same: the verdict of the same oracle, and a store of
-// the same function decides it.
+// Whether a workload of another run shows the same: the same verdict in words that both have, and
+// stores of functions (or kinds of operations) that both have decide it.
 bool is_same_cause(const findings::Finding &a, const findings::Finding &b);
 
 // `finding`: with the names of its code. Runs are
