@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/places.h"
+#include "tests/guest/ledger_spec.h"
 #include "trace/database.h"
 
 namespace fencepost::test {
@@ -23,26 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The flag is flushed and the record is not.
-constexpr const char *kSpec = R"(
-[pm]
-size = "32M"
-[file_system]
-type = "ext4"
-[setup]
-script = "dd if=/dev/zero of=ledger bs=4096 count=2 2>/dev/null"
-[workload]
-kind = "ops"
-text = """
-open f ledger rdwr
-map m f 0 8192
-store m 0 "amount=100"
-fence
-store m 4096 "valid"
-flush m 4096 5
-fence
-unmap m
-"""
+constexpr const char *kLooks = R"(
 [test]
 oracles = ["program"]
 recovery = ["sh", "-c", "! grep -q valid /mnt/pm/ledger || grep -q amount /mnt/pm/ledger || { echo record 7 is lost; exit 3; }"]
@@ -69,7 +51,7 @@ protected:
     static void SetUpTestSuite()
     {
         directory_ = std::make_unique<TemporaryDirectory>("/tmp", "fp-reproduce-");
-        write_file(directory_->path() / "spec.toml", kSpec);
+        write_file(directory_->path() / "spec.toml", std::string(kLedgerSpec) + kLooks);
         const Ran recorded = ran({FENCEPOST_PROGRAM, "run", (directory_->path() / "spec.toml"),
                                   "-o", run(), "--times", "0"});
         ASSERT_EQ(recorded.code, 1) << recorded.said;

@@ -4,32 +4,12 @@
 
 #include "base/child_process.h"
 #include "base/files.h"
+#include "tests/guest/ledger_spec.h"
 #include "trace/database.h"
 
 namespace fencepost::test {
 namespace {
 
-// The flag is flushed and the record is not: a bug for those who look.
-constexpr const char *kLedger = R"(
-[pm]
-size = "32M"
-[file_system]
-type = "ext4"
-[setup]
-script = "dd if=/dev/zero of=ledger bs=4096 count=2 2>/dev/null"
-[workload]
-kind = "ops"
-text = """
-open f ledger rdwr
-map m f 0 8192
-store m 0 "amount=100"
-fence
-store m 4096 "valid"
-flush m 4096 5
-fence
-unmap m
-"""
-)";
 constexpr const char *kContent = R"(
 [test]
 oracles = ["program"]
@@ -79,9 +59,9 @@ protected:
 // The second call changes how the run is judged and ends before it has tested anything.
 TEST_F(RunVerb, VerdictsOfAnotherTestDoNotCount)
 {
-    ASSERT_EQ(run(std::string(kLedger) + kContent), 0) << said_;
-    ASSERT_EQ(run(std::string(kLedger) + kLooks, {"--window", "op:99"}), 2) << said_;
-    EXPECT_EQ(run(std::string(kLedger) + kLooks), 1) << said_;
+    ASSERT_EQ(run(std::string(kLedgerSpec) + kContent), 0) << said_;
+    ASSERT_EQ(run(std::string(kLedgerSpec) + kLooks, {"--window", "op:99"}), 2) << said_;
+    EXPECT_EQ(run(std::string(kLedgerSpec) + kLooks), 1) << said_;
     EXPECT_NE(said_.find("findings   1"), std::string::npos) << said_;
     EXPECT_NE(said_.find("    also found by rule transient-data at the same store\n"),
               std::string::npos)
@@ -104,7 +84,7 @@ TEST_F(RunVerb, VerdictsFromBeforeAChangeDoNotCount)
         std::filesystem::permissions(oracle / "check", std::filesystem::perms::owner_all);
     };
     write_program("#!/bin/sh\nexit 0\n");
-    const std::string spec = std::string(kLedger) + "[test]\noracles = [\"./mine\"]\n";
+    const std::string spec = std::string(kLedgerSpec) + "[test]\noracles = [\"./mine\"]\n";
     ASSERT_EQ(run(spec, {"--limit", "3"}), 0) << said_;
     const std::vector<std::string> again = {"test",     run_.string(), "--strategy",
                                             "none-all", "--limit",     "1"};
@@ -256,7 +236,7 @@ TEST_F(RunVerb, AnOracleThatLoopsOrEndsOddlyIsTold)
         std::filesystem::permissions(folder / "judge", std::filesystem::perms::owner_all);
         return folder.string();
     };
-    const std::string spec = std::string(kLedger) + "[test]\noracles = [\"mount\"]\n";
+    const std::string spec = std::string(kLedgerSpec) + "[test]\noracles = [\"mount\"]\n";
     ASSERT_EQ(run(spec, {"--limit", "1"}), 0) << said_;
     EXPECT_EQ(fencepost({"test", run_.string(), "--restart", "--limit", "1", "--oracle",
                          oracle("odd", "echo hm >&2; exit 7")}),
