@@ -28,14 +28,15 @@ bool is_plain_file(const fs::path &tree, const std::string &path)
 GuestFiles::GuestFiles(const SymbolSources &sources, std::vector<std::string> &notes)
     : trees_(sources.trees)
 {
-    for (const GuestFile &file : sources.files)
-        files_.emplace(absolute(file.guest_path), file.host_file);
     for (const fs::path &path : sources.archives) {
         if (auto archive = CpioArchive::open(path))
             archives_.push_back(std::move(*archive));
         else
             notes.push_back(path.string() + " is not an initrd that can be read");
     }
+    // /bin may be a link to /usr/bin: whoever looks for the file has followed it.
+    for (const GuestFile &file : sources.files)
+        files_.emplace(resolved(file.guest_path), file.host_file);
 }
 
 std::optional<std::string> GuestFiles::link_target(const std::string &path) const

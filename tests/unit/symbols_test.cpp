@@ -271,7 +271,8 @@ TEST_F(GuestFilesTest, LinksAreTheGuestsOwn)
     std::filesystem::create_symlink(directory_.path() / "secret", tree / "lib/escape2");
     std::filesystem::create_symlink(directory_.path(), tree / "away");
     std::vector<std::string> notes;
-    const GuestFiles files({.files = {{"/opt/copied", put("host/copied", "copied")}},
+    const GuestFiles files({.files = {{"/opt/copied", put("host/copied", "copied")},
+                                      {"/bin/mine", put("host/mine", "copied to where /bin is")}},
                             .trees = {tree},
                             .archives = {put("initrd.zst", frame), put("broken", "x")}},
                            notes);
@@ -283,6 +284,7 @@ TEST_F(GuestFilesTest, LinksAreTheGuestsOwn)
     EXPECT_EQ(files.read("/away/secret"), std::nullopt);
     EXPECT_EQ(files.read("/bin/prog"), "the program");
     EXPECT_EQ(files.read("/bin/alias"), "the program");
+    EXPECT_EQ(files.read("/bin/mine"), "copied to where /bin is");
     EXPECT_EQ(files.read("bin/prog"), "the program");
     EXPECT_EQ(files.read("/loop"), std::nullopt);
     EXPECT_EQ(files.read("/nothing"), std::nullopt);
