@@ -24,12 +24,23 @@ std::uint32_t marker_bit(MarkerKind kind)
     return 1u << static_cast<unsigned>(kind);
 }
 
+std::vector<bool> user_sites(const symbols::CodeNames &code)
+{
+    std::vector<bool> sites;
+    for (const trace::SiteRow &row : code.sites()) {
+        if (row.site.id >= sites.size())
+            sites.resize(row.site.id + std::size_t{1});
+        sites[row.site.id] = row.site.privilege == trace::Privilege::user;
+    }
+    return sites;
+}
+
 } // namespace
 
 Engine::Engine(const trace::TraceReader &reader, Settings settings,
                std::vector<TransactionTable> tables, OrderFile order)
     : reader_(reader), settings_(std::move(settings)), tables_(std::move(tables)), code_(reader),
-      paths_(code_), lines_(reader.regions(), settings_.model, settings_.fences),
+      paths_(code_), lines_(reader.regions(), settings_.model, settings_.fences, user_sites(code_)),
       order_(std::move(order), reader),
       scopes_(code_, paths_, tables_, [this](Scope &scope) { scope_ended(scope); }),
       findings_(code_, paths_), context_{settings_, code_,   paths_,   lines_,

@@ -7,8 +7,8 @@
 namespace fencepost::rules {
 
 LineTable::LineTable(std::span<const trace::Region> regions, model::ModelKind model,
-                     model::FenceRule fences)
-    : in_flight_(model, fences)
+                     model::FenceRule fences, std::vector<bool> user_sites)
+    : in_flight_(model, fences), user_sites_(std::move(user_sites))
 {
     constexpr std::uint64_t kPageBytes = kPageLines * trace::kLineBytes;
     for (const trace::Region &region : regions) {
@@ -56,10 +56,10 @@ const WrittenLine *LineTable::find(std::uint64_t line) const
     return page ? in_flight_.find(line, page->number[line % kPageLines]) : nullptr;
 }
 
-bool LineTable::ever_flushed(std::uint64_t line) const
+bool LineTable::flushed_for(std::uint64_t line, trace::SiteId store) const
 {
     const Page *page = known_page(line / kPageLines);
-    return page && (page->flushed >> line % kPageLines & 1);
+    return page && (page->flushed_for[is_user(store)] >> line % kPageLines & 1);
 }
 
 const Origin *LineTable::last_flush(std::uint64_t line) const
@@ -129,6 +129,19 @@ FlushResult LineTable::effect_of(const trace::Event &event, const Page &page,
     return result;
 }
 
+// `line` is null where nothing of it is in flight.
+void LineTable::note_whom_it_is_for(const trace::Event &flush, Page &page,
+                                    const WrittenLine *line) const
+{
+    const std::uint64_t bit = std::uint64_t{1} << flush.first_line() % kPageLines;
+    page.flushed_for[is_user(flush.site)] |= bit;
+    const unsigned covered = line ? line->cached & ~line->flushed : 0u;
+    for (unsigned units = covered; units != 0; units &= units - 1) {
+        const auto unit = static_cast<unsigned>(std::countr_zero(units));
+        page.flushed_for[is_user(line->writes[unit].event().site)] |= bit;
+    }
+}
+
 FlushResult LineTable::flush(std::uint64_t seq, const trace::Event &event)
 {
     recent_line_ = UINT64_MAX;
@@ -145,7 +158,9 @@ FlushResult LineTable::flush(std::uint64_t seq, const trace::Event &event)
         ++outside_;
         return {.effect = FlushEffect::outside};
     }
-    FlushResult result = effect_of(event, *page, in_flight_.find(number, page->number[index]));
+    const WrittenLine *line = in_flight_.find(number, page->number[index]);
+    note_whom_it_is_for(event, *page, line);
+    FlushResult result = effect_of(event, *page, line);
     Origin &record = flush_record(*page, index);
     if ((page->flushed & bit) &&
         (result.effect == FlushEffect::repeated || result.effect == FlushEffect::clean ||

@@ -43,8 +43,9 @@ struct FenceResult {
 // and finds lines through an array of PM's pages.
 class LineTable {
 public:
+    // `user_sites`: by site, whether it is code of a program; all others are the kernel's.
     LineTable(std::span<const trace::Region> regions, model::ModelKind model,
-              model::FenceRule fences);
+              model::FenceRule fences, std::vector<bool> user_sites = {});
 
     // Calls overwritten(line, bytes) before bytes in flight are written over.
     template <typename Overwritten>
@@ -71,7 +72,13 @@ public:
     // Calls visit(line) for every line in flight, in no order that means anything.
     template <typename Visit> void for_each(Visit &&visit) const { in_flight_.for_each(visit); }
 
-    bool ever_flushed(std::uint64_t line) const;
+    bool is_user(trace::SiteId site) const
+    {
+        return site < user_sites_.size() && user_sites_[site];
+    }
+    // Whether the line was flushed by code with the privilege of `store`, or for such code. Zeros
+    // that the kernel made durable in a file do not say that what a program maps there is to last.
+    bool flushed_for(std::uint64_t line, trace::SiteId store) const;
     // The last flush of a line; null: none.
     const Origin *last_flush(std::uint64_t line) const;
     std::uint64_t outside() const { return outside_; }
@@ -85,6 +92,7 @@ private:
     struct Page {
         std::uint64_t written = 0;
         std::uint64_t flushed = 0;
+        std::array<std::uint64_t, 2> flushed_for = {}; // the kernel, programs
         std::uint64_t cached_since_flush = 0; // written by a cached store since the last flush
         std::uint64_t nt_since_flush = 0;
         std::uint32_t flush_block = 0;                     // index of last flushes; 0 = none
@@ -114,6 +122,7 @@ private:
     }
     Page *open_page(std::uint64_t page);
     const Page *known_page(std::uint64_t page) const;
+    void note_whom_it_is_for(const trace::Event &flush, Page &page, const WrittenLine *line) const;
     Origin &flush_record(Page &page, unsigned index);
     FlushResult effect_of(const trace::Event &event, const Page &page,
                           const WrittenLine *line) const;
@@ -127,6 +136,7 @@ private:
                                        Overwritten &overwritten);
 
     model::LastWrites in_flight_;
+    std::vector<bool> user_sites_;
     std::vector<RegionPages> regions_;
     std::vector<Page> pages_;
     std::vector<std::array<Origin, kPageLines>> flush_blocks_;

@@ -28,10 +28,10 @@ public:
         const std::uint8_t bit = static_cast<std::uint8_t>(1u << seen.unit);
         if (!(seen.line.cached & ~seen.line.flushed & bit))
             return;
-        if (!seen.operation && !context_.lines.ever_flushed(seen.line.line))
+        const Origin store = seen.line.writes[seen.unit].event();
+        if (!seen.operation && !context_.lines.flushed_for(seen.line.line, store.site))
             return; // transient-data
-        Draft *draft = context_.findings.hit(kInfo, Severity::bug,
-                                             seen.line.writes[seen.unit].event(), seen.line.line);
+        Draft *draft = context_.findings.hit(kInfo, Severity::bug, store, seen.line.line);
         if (!draft)
             return;
         draft->message = fmt::format(

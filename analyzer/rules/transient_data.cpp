@@ -21,14 +21,21 @@ public:
     void in_flight(const InFlightSeen &seen) override
     {
         const std::uint8_t bit = static_cast<std::uint8_t>(1u << seen.unit);
+        const Origin store = seen.line.writes[seen.unit].event();
         if (seen.operation || !(seen.line.cached & bit) ||
-            context_.lines.ever_flushed(seen.line.line))
+            context_.lines.flushed_for(seen.line.line, store.site))
             return;
-        Draft *draft = context_.findings.hit(kInfo, Severity::warning,
-                                             seen.line.writes[seen.unit].event(), seen.line.line);
+        Draft *draft = context_.findings.hit(kInfo, Severity::warning, store, seen.line.line);
         if (!draft)
             return;
         draft->message = "a store to a line that the whole run never flushes";
+        if (const Origin *flush = context_.lines.last_flush(seen.line.line)) {
+            draft->message = context_.lines.is_user(store.site)
+                                 ? "a store to a line that is flushed only for the kernel's stores"
+                                 : "a store to a line that is flushed only for a program's stores";
+            draft->other_role = "last flush of the line";
+            draft->other = *flush;
+        }
         draft->fix =
             durability_of(context_, seen.line, seen.unit).fix + ", if the data is to survive";
     }
