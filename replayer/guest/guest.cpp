@@ -26,6 +26,11 @@ bool wait_readable(int fd, Deadline deadline)
     return waited[0].revents != 0;
 }
 
+std::string kernel_panicked(const std::string &panic)
+{
+    return "the guest's kernel panicked: " + panic;
+}
+
 } // namespace
 
 const char *to_string(GuestEnd end)
@@ -135,8 +140,8 @@ void Guest::explain(const AgentLost &lost)
     switch (lost.loss()) {
     case ChannelLoss::timed_out:
         // A panicked kernel with panic=0, say by the user's own kernel arguments, just stops.
-        if (log_->panicked())
-            throw GuestLost(GuestEnd::panicked, "the guest's kernel panicked");
+        if (const std::string panic = log_->panic(); !panic.empty())
+            throw GuestLost(GuestEnd::panicked, kernel_panicked(panic));
         throw GuestLost(GuestEnd::hung, lost.what(), lost.step());
     case ChannelLoss::crashed:
         throw GuestLost(GuestEnd::crashed, lost.what(), lost.step());
@@ -156,8 +161,8 @@ void Guest::explain_end()
 {
     const auto end = machine_->poll_end();
     log_->finish();
-    if (log_->panicked())
-        throw GuestLost(GuestEnd::panicked, "the guest's kernel panicked");
+    if (const std::string panic = log_->panic(); !panic.empty())
+        throw GuestLost(GuestEnd::panicked, kernel_panicked(panic));
     if (end == MachineEnd::powered_off)
         throw GuestLost(GuestEnd::powered_off, "the guest powered itself off");
     if (end == MachineEnd::reset)

@@ -38,9 +38,13 @@ std::string GuestLog::BoundedText::text() const
                     : head_ + tail_;
 }
 
-bool GuestLog::BoundedText::contains(std::string_view needle) const
+std::string GuestLog::BoundedText::line_from(std::string_view needle) const
 {
-    return (head_ + tail_).find(needle) != std::string::npos;
+    const std::string all = head_ + tail_;
+    const std::size_t begin = all.find(needle);
+    if (begin == all.npos)
+        return "";
+    return all.substr(begin, std::min(all.find_first_of("\r\n", begin) - begin, kLineLimit));
 }
 
 GuestLog::GuestLog(Fd console, Fd log_virtio, Fd log_serial)
@@ -72,10 +76,11 @@ std::string GuestLog::kernel_log() const
     return kernel_log_.text();
 }
 
-bool GuestLog::panicked() const
+std::string GuestLog::panic() const
 {
     const std::lock_guard guard(mutex_);
-    return console_.contains(kPanic) || kernel_log_.contains(kPanic);
+    const std::string shown = console_.line_from(kPanic);
+    return shown.empty() ? kernel_log_.line_from(kPanic) : shown;
 }
 
 std::optional<KernelCrash> GuestLog::crash() const

@@ -25,9 +25,9 @@ public:
 
     std::string console() const;
     std::string kernel_log() const;
-    // The kernel said it panicked. Looked for in the console too: after a panic the agent, which
-    // feeds the kernel log, runs no more.
-    bool panicked() const;
+    // What the kernel said when it panicked; empty: it did not. Looked for in the console too:
+    // after a panic the agent, which feeds the kernel log, runs no more.
+    std::string panic() const;
     // Readable as soon as a line of the kernel log or of the console tells a crash, in whatever
     // thread: after a panic nobody in the guest feeds the log.
     int crash_fd() const { return crash_fd_.get(); }
@@ -42,7 +42,8 @@ private:
     public:
         void append(const char *data, std::size_t size);
         std::string text() const;
-        bool contains(std::string_view needle) const;
+        // The rest of the first line that has it, itself included; empty: none has.
+        std::string line_from(std::string_view needle) const;
 
     private:
         std::string head_;
