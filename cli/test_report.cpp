@@ -58,11 +58,6 @@ void print_baseline(const test::TestReport &report)
     for (const auto &[what, images] : objections)
         fmt::print("  {} {} ({}; {})\n", std::get<0>(what), terminal_text(std::get<2>(what)),
                    std::get<1>(what), images);
-    for (const std::string &oracle : baseline.left_out())
-        fmt::print(
-            "  {} did not judge crash images: what the workload leaves without a crash is not "
-            "in the history that it compares with\n",
-            oracle);
     if (report.masked != 0)
         fmt::print("  masked in {} crash image{}\n", report.masked, report.masked == 1 ? "" : "s");
     if (baseline.stops())
@@ -111,6 +106,8 @@ void print_report(const test::TestReport &report, const run::RunFiles &files)
             fmt::print("    {}\n", terminal_text(minimal->second));
         fmt::print("    {}\n", (files.findings() / finding.id).string());
     }
+    for (const std::string &oracle : report.baseline.left_out())
+        fmt::print("verdict    NOT A PASS: {}\n", test::why_left_out(oracle));
 }
 
 int exit_code_of(const test::TestReport &report)
@@ -121,7 +118,8 @@ int exit_code_of(const test::TestReport &report)
         return 1;
     if (report.all_verdicts.contains("infra_error"))
         return 4;
-    return report.all_verdicts.empty() ? kNoPass : 0; // nothing was tested
+    const bool nothing_tested = report.all_verdicts.empty();
+    return nothing_tested || !report.baseline.left_out().empty() ? kNoPass : 0;
 }
 
 } // namespace fencepost::cli

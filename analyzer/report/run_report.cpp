@@ -89,7 +89,8 @@ std::vector<PassCondition> pass_conditions(const RunReport &report)
     std::vector<PassCondition> conditions = {{"the workload finished", report.not_finished},
                                              {"the workload reached PM", report.not_reached},
                                              {"crash states were tested", ""},
-                                             {"every image was judged", ""}};
+                                             {"every image was judged", ""},
+                                             {"every oracle judged", ""}};
     if (!test.tested)
         conditions[2].why_not = "no crash state was tested";
     else if (test.verdicts.empty())
@@ -102,6 +103,8 @@ std::vector<PassCondition> pass_conditions(const RunReport &report)
         if (!test.infra_reasons.empty())
             conditions[3].why_not += ": " + test.infra_reasons.front().first;
     }
+    for (const std::string &why : test.left_out)
+        conditions[4].why_not += (conditions[4].why_not.empty() ? "" : "; ") + why;
     return conditions;
 }
 

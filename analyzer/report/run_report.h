@@ -69,6 +69,7 @@ struct TestOutcome {
     std::vector<std::string> healthy_images = {};
     std::string healthy_missing = {}; // why there is no final one
     std::vector<HealthyObjection> healthy = {};
+    std::vector<std::string> left_out = {}; // why an oracle judged no crash image, for each
 };
 
 struct Epoch {

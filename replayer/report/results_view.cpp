@@ -2,9 +2,12 @@
 // See results_view.h.
 #include "replayer/report/results_view.h"
 
+#include <set>
 #include <sstream>
 
 #include "analyzer/findings/relate.h"
+#include "replayer/oracle/oracle.h"
+#include "replayer/test/baseline.h"
 #include "replayer/test/finding_rows.h"
 #include "replayer/test/results.h"
 
@@ -79,10 +82,19 @@ void read_healthy(Database &database, TestOutcome &outcome)
         outcome.healthy_images.push_back(image);
     outcome.healthy_missing = about(database, "baseline_missing");
     Statement rows(database.get(), "SELECT image, oracle, verdict, summary, masked FROM baseline");
-    while (rows.step())
+    std::set<std::string> left_out;
+    while (rows.step()) {
         outcome.healthy.push_back({std::string(rows.text(0)), std::string(rows.text(1)),
                                    std::string(rows.text(2)), std::string(rows.text(3)),
                                    rows.integer(4) != 0});
+        const report::HealthyObjection &each = outcome.healthy.back();
+        if (oracle::ends_trust({.oracle = each.oracle,
+                                .verdict = oracle::verdict_named(each.verdict),
+                                .summary = each.summary}))
+            left_out.insert(each.oracle);
+    }
+    for (const std::string &oracle : left_out)
+        outcome.left_out.push_back(test::why_left_out(oracle));
 }
 
 std::vector<CrashPointCount> crash_points_in(Database &database)

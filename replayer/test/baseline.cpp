@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -13,6 +14,7 @@
 #include "replayer/oracle/oracle.h"
 #include "replayer/record/recorder.h"
 #include "replayer/run/inputs.h"
+#include "replayer/states/window.h"
 
 namespace fencepost::test {
 
@@ -42,6 +44,35 @@ std::vector<image::LineContent> lines_of(const std::vector<fs::path> &files, con
         }
     }
     return lines;
+}
+
+// Operations up to and with the mark, which prepare the test; false: there is no mark.
+bool cut_at_mark(agent::OpsProgram &program)
+{
+    for (std::size_t i = 0; i < program.phases.size(); ++i)
+        for (agent::OpsThread &thread : program.phases[i].threads) {
+            const auto mark =
+                std::find_if(thread.ops.begin(), thread.ops.end(),
+                             [](const agent::Op &op) { return op.kind == agent::OpKind::mark; });
+            if (mark == thread.ops.end())
+                continue;
+            thread.ops.erase(mark + 1, thread.ops.end());
+            program.phases.resize(i + 1);
+            return true;
+        }
+    return false;
+}
+
+// The same workload, which ends at its mark; nothing: it has none that can be cut at.
+std::optional<run::Inputs> preparation(run::Inputs inputs)
+{
+    run::workload_of(inputs); // there is one
+    std::vector<agent::JobStep> &steps = inputs.workload.steps;
+    agent::JobStep &step = steps[inputs.workload_step];
+    if (step.kind != agent::StepKind::ops || !cut_at_mark(step.ops))
+        return std::nullopt;
+    steps.resize(inputs.workload_step + 1);
+    return inputs;
 }
 
 class BaselineRun {
@@ -92,6 +123,13 @@ bool Baseline::fails() const
     });
 }
 
+std::string why_left_out(const std::string &oracle)
+{
+    return fmt::format("{} judged no crash image: what the workload leaves without a crash is not "
+                       "in the history that it compares with",
+                       oracle);
+}
+
 std::set<std::string> Baseline::left_out() const
 {
     std::set<std::string> oracles;
@@ -121,23 +159,34 @@ Baseline judge_baseline(const WorkerPlan &plan, const run::RunFiles &run, const 
                         const std::function<void(const std::string &line)> &say)
 {
     BaselineRun judging(plan);
-    judging.judge(kInitialImage, {}, 0);
-    if (judging.baseline.stops())
-        return std::move(judging.baseline);
-    if (say)
-        say("running the workload once more, to judge what it leaves without a crash");
-    const ScratchDirectory scratch(cache);
-    try {
+    Baseline &baseline = judging.baseline;
+    const run::Inputs inputs = run::load_inputs(run);
+    const bool is_prepared = states::first_crash_seq(trace::TraceReader(run.trace())) != 0;
+    const std::optional<run::Inputs> prepares = is_prepared ? preparation(inputs) : std::nullopt;
+    // A program's own preparation cannot be run without the rest.
+    if (!is_prepared)
+        judging.judge(kInitialImage, {}, 0);
+    const auto judge_end_of = [&](const run::Inputs &workload, const char *name,
+                                  std::uint64_t crash_seq) {
+        const ScratchDirectory scratch(cache);
         record::Recorder recorder(cache, {[](const std::string &) {}, {}});
-        const std::vector<fs::path> files =
-            recorder.clean_end(run::load_inputs(run), scratch.path());
-        judging.judge(kFinalImage, lines_of(files, plan), UINT64_MAX);
+        judging.judge(name, lines_of(recorder.clean_end(workload, scratch.path()), plan),
+                      crash_seq);
+    };
+    try {
+        if (prepares)
+            judge_end_of(*prepares, kInitialImage, 0);
+        if (baseline.stops())
+            return std::move(baseline);
+        if (say)
+            say("running the workload once more, to judge what it leaves without a crash");
+        judge_end_of(inputs, kFinalImage, UINT64_MAX);
     } catch (const Error &error) {
         if (error.kind() != ErrorKind::guest)
             throw;
-        judging.baseline.missing = error.what();
+        baseline.missing = error.what();
     }
-    return std::move(judging.baseline);
+    return std::move(baseline);
 }
 
 } // namespace fencepost::test

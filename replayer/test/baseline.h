@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What the oracles say about images without a crash, before any crash image: the initial one, and
-// the one that the workload leaves when it has ended and everything is unmounted.
+// the one that the workload leaves when it has ended and everything is unmounted. Where operations
+// before a mark prepare the test, the initial one is what they leave; where a program prepares it
+// itself, there is only the final one.
 #pragma once
 
 #include <filesystem>
@@ -26,6 +28,9 @@ struct Objection {
     // Its oracle is left out of the test.
     bool ends_trust() const;
 };
+
+// What that oracle's objection means for the test, in a sentence.
+std::string why_left_out(const std::string &oracle);
 
 struct Baseline {
     std::vector<std::string> images = {}; // that were judged

@@ -226,7 +226,7 @@ class Report(unittest.TestCase):
         root = xml.etree.ElementTree.fromstring(self.rendered("junit", "--fail-on", "bug", status=5))
         self.assertEqual((root.get("failures"), root.get("errors")), ("0", "1"))
         [suite] = [each for each in root if each.get("name") == "run"]
-        self.assertEqual((suite.get("errors"), suite.get("tests")), ("1", "4"))
+        self.assertEqual((suite.get("errors"), suite.get("tests")), ("1", "5"))
         [error] = root.iter("error")
         self.assertEqual(error.get("message"), f"NOT A PASS: {why}")
         self.assertEqual(xml.etree.ElementTree.fromstring(self.rendered("junit")).get("errors"), "1")
@@ -245,6 +245,10 @@ class Report(unittest.TestCase):
                      "UPDATE image SET verdict = 'infra_error' WHERE number = 1; INSERT INTO evidence(image, oracle, verdict, "
                      "summary, title, details) VALUES (1, 'mount', 'infra_error', 'the guest was lost', '', '{}')")
         self.no_pass("the last test was interrupted; the next one goes on from there", "UPDATE session SET stop = 'interrupted'")
+        self.no_pass("semantic judged no crash image: what the workload leaves without a crash is not in the history that it "
+                     "compares with",
+                     "INSERT INTO baseline(image, oracle, verdict, summary, masked, details) "
+                     "VALUES ('final', 'semantic', 'inconsistent', 'missing: foo', 0, '{}')")
         (self.run_folder / "results.db").unlink()
         self.assert_no_pass("no crash state was tested")
 

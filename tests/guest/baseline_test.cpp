@@ -31,6 +31,24 @@ RecordedRun &recorded()
     return run;
 }
 
+// The tree that the mark finds is the first of the history; the image before it has nothing of it.
+const char *const kMarkedSpec = R"(
+[pm]
+size = "32M"
+[file_system]
+type = "ext4"
+[workload]
+kind = "ops"
+text = """
+mkdir d
+open a d/a rdwr|creat
+write a "before"
+mark
+write a "behind"
+fsync a
+"""
+)";
+
 // An oracle that says one thing, of the images for which the test holds.
 class SayingOracle {
 public:
@@ -76,6 +94,24 @@ TEST(WithoutACrash, AHealthyFileSystemHasNothingWrong)
     // Judged once.
     report = test({"mount", "semantic", "usable"}, false);
     EXPECT_EQ(report.baseline.images.size(), 2u);
+}
+
+TEST(WithoutACrash, TheInitialImageIsWhatTheMarkFinds)
+{
+    const RecordedRun marked(kMarkedSpec);
+    TestOptions options;
+    options.walk.strategies = states::parse_strategies("none-all");
+    options.confirm = 0;
+    const SayingOracle oracle("grep -q before \"$2\"", 1); // in both, or it is told of one alone
+    const auto judge = marked.judge({"mount", "semantic", oracle.name()});
+    const TestReport report = test_run(marked.files(), marked.guest(), *judge, options, {});
+    EXPECT_EQ(report.baseline.images, (std::vector<std::string>{"initial", "final"}))
+        << report.baseline.missing;
+    ASSERT_EQ(report.baseline.objections.size(), 2u);
+    for (const Objection &each : report.baseline.objections)
+        EXPECT_EQ(each.evidence.summary, "not as I like it") << each.image;
+    EXPECT_TRUE(report.baseline.left_out().empty()) << "semantic judges";
+    EXPECT_EQ(report.verdicts, (std::map<std::string, std::uint64_t>{{"pass", report.tested}}));
 }
 
 TEST(WithoutACrash, WhatIsAlwaysSaidIsMaskedAndTold)
