@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "replayer/guest/judged/kernel_crash.h"
 #include "replayer/guest/judged/log_patterns.h"
 #include "replayer/guest/pm_file.h"
 #include "replayer/guest/qemu_command.h"
@@ -42,6 +43,15 @@ std::string what_went_wrong(const agent::StepReport &step)
         return fmt::format("exit status {}{}{}", step.run.code, words.empty() ? "" : ": ", words);
     }
     return words;
+}
+
+// Why a mount failed is in the kernel's log; its errno says little.
+std::string kernels_words(const agent::Job &job, const agent::JobReport &report, std::size_t step)
+{
+    if (step >= job.steps.size() || job.steps[step].kind != agent::StepKind::mount)
+        return "";
+    const std::string words = last_kernel_words(report.kernel_log);
+    return words.empty() ? "" : "; last kernel message: " + words;
 }
 
 // Those that failed as they may, from what the agent says about them.
@@ -91,8 +101,8 @@ void Session::set_up()
             continue;
         const std::string what =
             i < inputs_.setup.steps.size() ? describe(inputs_.setup.steps[i]) : "a step";
-        fail(ErrorKind::guest, "the set-up failed in the guest: {}: {}", what,
-             what_went_wrong(report.steps[i]));
+        fail(ErrorKind::guest, "the set-up failed in the guest: {}: {}{}", what,
+             what_went_wrong(report.steps[i]), kernels_words(inputs_.setup, report, i));
     }
     guest_->quit(Deadline::after(kQuitTime));
     guest_.reset();
@@ -232,7 +242,8 @@ void Session::judge_report(RecordResult &result)
                                      ? "the workload"
                                      : describe(inputs_.workload.steps[i]);
         result.outcome =
-            fmt::format("{}: {}: {}", to_string(result.end), what, what_went_wrong(steps[i]));
+            fmt::format("{}: {}: {}{}", to_string(result.end), what, what_went_wrong(steps[i]),
+                        kernels_words(inputs_.workload, result.report, i));
     }
 }
 

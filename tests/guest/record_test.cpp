@@ -273,6 +273,18 @@ const FalseGreen kFalseGreens[] = {
 INSTANTIATE_TEST_SUITE_P(All, RecordFalseGreen, testing::ValuesIn(kFalseGreens),
                          [](const auto &row) { return std::string(row.param.name); });
 
+TEST(Record, AMountThatFailsIsToldInTheKernelsWords)
+{
+    RecordingPlace place;
+    const RecordResult result =
+        place.record("[file_system]\ntype = 'ext4'\nfirst_mount_options = 'dax'\n"
+                     "mount_options = 'dax,nosuchoption'\n"
+                     "[workload]\nkind = 'script'\ntext = 'true'\n");
+    EXPECT_EQ(result.end, WorkloadEnd::failed);
+    EXPECT_NE(result.outcome.find("; last kernel message: "), std::string::npos) << result.outcome;
+    EXPECT_NE(result.outcome.find("'nosuchoption'"), std::string::npos) << result.outcome;
+}
+
 std::string ext4_script(const std::string &commands, const std::string &fields = "")
 {
     return "[file_system]\ntype = \"ext4\"\n[workload]\nkind = \"script\"\n" + fields +
