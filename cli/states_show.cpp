@@ -78,7 +78,7 @@ private:
                 {"size", piece.size},
                 {"number", piece.value},
                 {"site", names_.where(piece.store.site)},
-                {"stack", names_.stack(piece.store.stack)}};
+                {"stack", names_.stack(piece.store)}};
     }
 
     std::string pm_place(std::uint64_t address) const

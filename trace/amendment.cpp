@@ -67,6 +67,24 @@ void TraceAmendment::locate_stack_frame(std::uint32_t frame, const CodeLocation 
     locate(locate_frame_, frame, location);
 }
 
+void TraceAmendment::put_inlined_calls(const InlinedCalls &calls)
+{
+    if (!has_inlined_calls(database_.get()))
+        return;
+    database_.execute("DELETE FROM inlined_call");
+    Statement add(database_.get(), "INSERT INTO inlined_call VALUES (?1,?2,?3,?4,nullif(?5, ''),"
+                                   " nullif(?6, 0))");
+    for (const auto &[code, chain] : calls)
+        for (std::size_t depth = 0; depth < chain.size(); ++depth)
+            add.bind(1, code.first)
+                .bind(2, code.second)
+                .bind(3, std::uint64_t{depth})
+                .bind(4, std::string_view(chain[depth].function))
+                .bind(5, std::string_view(chain[depth].source_file))
+                .bind(6, std::uint64_t{chain[depth].source_line})
+                .run();
+}
+
 void TraceAmendment::put_data_quality(const DataQuality &counter)
 {
     Statement(database_.get(), "INSERT OR REPLACE INTO data_quality VALUES (?1,?2,?3,?4)")

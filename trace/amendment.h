@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "trace/database.h"
+#include "trace/inlined_calls.h"
 #include "trace/records.h"
 
 namespace fencepost::trace {
@@ -22,6 +23,8 @@ public:
     void put_symbol(const Symbol &symbol);
     void locate_site(SiteId site, const CodeLocation &location);
     void locate_stack_frame(std::uint32_t frame, const CodeLocation &location);
+    // Replaces what was inlined. A trace of an earlier fencepost, without the table, has nothing.
+    void put_inlined_calls(const InlinedCalls &calls);
     void put_data_quality(const DataQuality &counter);
     void put_final_digest(RegionId region, std::string_view digest);
     void put_outcome(std::string_view outcome);

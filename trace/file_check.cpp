@@ -3,6 +3,8 @@
 // this process would drop the locks of a writer here.
 #include "trace/file_check.h"
 
+#include <span>
+
 #include <sys/stat.h>
 
 #include "base/error.h"
@@ -58,17 +60,27 @@ void check_length(Database &database, const fs::path &path)
              size, stated);
 }
 
+constexpr const char *kTables[] = {"meta",        "recording",   "region",     "initial_image",
+                                   "event_block", "site",        "site_count", "symbol",
+                                   "stack",       "stack_frame", "marker",     "late_line",
+                                   "data_quality"};
+// That traces of this format may lack, as earlier versions did not write them.
+constexpr const char *kLaterTables[] = {"inlined_call"};
+
+struct Layout {
+    std::string tables;
+    std::string later; // empty: none of them
+};
+
 // Names and types of all columns of our tables; a view in place of a table or a computed column
 // shows as a difference.
-std::string layout_of(Database &database)
+std::string layout_of(Database &database, std::span<const char *const> tables)
 {
     std::string layout;
     Statement columns(database.get(),
                       "SELECT t.name, t.type, c.name, c.type, c.hidden, c.pk FROM sqlite_schema t,"
                       " pragma_table_xinfo(t.name) c WHERE t.name = ?1 ORDER BY c.cid");
-    for (const char *table :
-         {"meta", "recording", "region", "initial_image", "event_block", "site", "site_count",
-          "symbol", "stack", "stack_frame", "marker", "late_line", "data_quality"}) {
+    for (const char *table : tables) {
         columns.bind(1, std::string_view(table));
         while (columns.step())
             for (int column = 0; column < 6; ++column)
@@ -78,9 +90,14 @@ std::string layout_of(Database &database)
     return layout;
 }
 
-const std::string &expected_layout()
+Layout layout_of(Database &database)
 {
-    static const std::string layout = [] {
+    return {layout_of(database, kTables), layout_of(database, kLaterTables)};
+}
+
+const Layout &expected_layout()
+{
+    static const Layout layout = [] {
         Database empty(":memory:", SQLITE_OPEN_READWRITE);
         register_tables(empty.get());
         empty.execute(kSchema);
@@ -103,7 +120,10 @@ Database open_trace(const fs::path &path, OpenFor purpose)
     register_tables(database.get());
     check_version(database, path);
     check_length(database, path);
-    if (layout_of(database) != expected_layout())
+    const Layout layout = layout_of(database);
+    const Layout &expected = expected_layout();
+    if (layout.tables != expected.tables ||
+        (!layout.later.empty() && layout.later != expected.later))
         fail(ErrorKind::trace, "{} is damaged: its tables are not those of trace format {}",
              path.string(), kFormatVersion);
     return database;

@@ -142,6 +142,20 @@ CREATE TABLE stack_frame (
     source_line INTEGER          -- NULL = unknown
 );
 
+-- What the compiler inlined at the program counters of sites and stack frames, where debug
+-- information says so: a chain from the inside out, whose last function is inlined in the symbol's.
+-- Functions in headers of the system inside the user's own are left out, and source_file and
+-- source_line of the site or frame are those of the innermost function that is left.
+CREATE TABLE inlined_call (
+    address_space INTEGER NOT NULL, -- as in site
+    pc INTEGER NOT NULL,         -- of a site or stack_frame
+    depth INTEGER NOT NULL,      -- from 0, the innermost
+    function TEXT NOT NULL,      -- that is inlined
+    source_file TEXT,            -- where it is called; NULL = unknown
+    source_line INTEGER,         -- NULL = unknown
+    PRIMARY KEY (address_space, pc, depth)
+) WITHOUT ROWID;
+
 -- What the events of kind marker say.
 CREATE TABLE marker (
     seq INTEGER PRIMARY KEY,     -- the marker's event
@@ -190,9 +204,14 @@ SELECT seq, vcpu, subkind AS instruction, site, stack,
        subkind IN ('sfence', 'mfence', 'lock_rmw', 'xchg') AS counts_architectural
 FROM event WHERE kind = 'fence';
 
--- Sites with the names of their functions.
+-- Sites with the names of their functions: the innermost, inlined or not. The offset is from the
+-- beginning of the symbol that it is inlined in.
 CREATE VIEW site_name AS
-SELECT site.id AS site, coalesce(symbol.name, printf('0x%x', site.pc)) AS function,
+SELECT site.id AS site,
+       coalesce((SELECT inlined_call.function FROM inlined_call
+                 WHERE inlined_call.address_space = site.address_space
+                   AND inlined_call.pc = site.pc AND inlined_call.depth = 0),
+                symbol.name, printf('0x%x', site.pc)) AS function,
        site.pc - symbol.address AS offset, site.module, site.privilege, site.disassembly,
        site.source_file, site.source_line
 FROM site LEFT JOIN symbol ON symbol.id = site.symbol;
@@ -215,7 +234,8 @@ SELECT interval, function, module, sum(stores) AS stores, sum(nt_stores) AS nt_s
        sum(flushes) AS flushes, sum(fences) AS fences
 FROM interval_site LEFT JOIN site_name USING (site) GROUP BY interval, function, module;
 
--- Call stacks frame by frame: depth 0 is the innermost caller.
+-- Call stacks frame by frame: depth 0 is the innermost caller. What is inlined in a frame has no
+-- row: inlined_call has it.
 CREATE VIEW stack_line AS
 WITH RECURSIVE walk (stack, depth, node) AS (
     SELECT id, 0, id FROM stack

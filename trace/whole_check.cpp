@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "trace/inlined_calls.h"
 #include "trace/late_lines.h"
 
 namespace fencepost::trace {
@@ -63,6 +64,7 @@ void check_whole(const TraceReader &reader)
     reader.symbols();
     reader.stacks();
     reader.stack_frames();
+    inlined_calls(reader);
     late_lines(reader);
     reader.data_quality();
     check_markers(reader);

@@ -25,6 +25,8 @@ json to_json(const CodePlace &code)
                    {"offset", code.offset},
                    {"named", code.named},
                    {"module", code.module}};
+    if (code.inlined)
+        result["inlined"] = true;
     result["source_file"] = or_null(code.source_file);
     result["source_line"] = code.source_file.empty() ? json() : json(code.source_line);
     if (!code.instruction.empty())

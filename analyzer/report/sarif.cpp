@@ -34,11 +34,13 @@ std::string uri_of(const std::string &path)
 // Code hosts show a place only where there is a file; the function is there in any case.
 json location_of(const CodePlace &code, const std::string &message)
 {
-    json location = {{"logicalLocations",
-                      {{{"name", code.function},
-                        {"kind", "function"},
-                        {"fullyQualifiedName",
-                         fmt::format("{}!{}+0x{:x}", code.module, code.function, code.offset)}}}}};
+    json location = {
+        {"logicalLocations",
+         {{{"name", code.function},
+           {"kind", "function"},
+           {"fullyQualifiedName", code.inlined ? fmt::format("{}!{}", code.module, code.function)
+                                               : fmt::format("{}!{}+0x{:x}", code.module,
+                                                             code.function, code.offset)}}}}};
     if (!code.source_file.empty()) {
         json physical = {{"artifactLocation", {{"uri", uri_of(code.source_file)}}}};
         if (code.source_line != 0)

@@ -35,7 +35,7 @@ CodeNames::CodeNames(const trace::TraceReader &reader)
           reader.stacks(), [](const auto &row) { return row.id; }, dangling_)),
       frames_(by_id(
           reader.stack_frames(), [](const auto &row) { return row.frame.id; }, dangling_)),
-      mapped_(reader)
+      mapped_(reader), inlined_(trace::inlined_calls(reader))
 {
     for (std::size_t id = 1; id < stacks_.size(); ++id) {
         trace::Stack &stack = stacks_[id];
@@ -69,36 +69,64 @@ CodePlace CodeNames::code_at(std::uint64_t address_space, std::uint64_t pc,
     return place;
 }
 
-CodePlace CodeNames::code(trace::SiteId site) const
+CodeNames::Places CodeNames::places_at(std::uint64_t address_space, std::uint64_t pc,
+                                       const std::string &module,
+                                       const trace::CodeLocation &location) const
 {
-    if (site == 0 || site >= sites_.size())
-        return code_at(0, 0, "", {});
-    const trace::SiteRow &row = sites_[site];
-    CodePlace place = code_at(row.site.address_space, row.site.pc, row.site.module, row.location);
-    place.instruction = row.site.disassembly;
-    return place;
+    Places places;
+    CodePlace place = code_at(address_space, pc, module, location);
+    if (const auto found = inlined_.find({address_space, pc}); found != inlined_.end())
+        for (const trace::InlinedCall &call : found->second) {
+            CodePlace &inner = places.emplace_back(place);
+            inner.function = call.function;
+            inner.named = true;
+            inner.inlined = true;
+            place.source_file = call.source_file;
+            place.source_line = call.source_line;
+        }
+    places.push_back(std::move(place));
+    return places;
 }
 
-CodePlace CodeNames::caller(trace::StackId stack) const
+CodeNames::Places CodeNames::site_places(trace::SiteId site) const
+{
+    if (site == 0 || site >= sites_.size())
+        return {code_at(0, 0, "", {})};
+    const trace::SiteRow &row = sites_[site];
+    Places places = places_at(row.site.address_space, row.site.pc, row.site.module, row.location);
+    places.front().instruction = row.site.disassembly;
+    return places;
+}
+
+CodeNames::Places CodeNames::caller_places(trace::StackId stack) const
 {
     const trace::StackFrameRow &row = frames_[stacks_[stack].frame];
-    return code_at(row.frame.address_space, row.frame.pc, row.frame.module, row.location);
+    return places_at(row.frame.address_space, row.frame.pc, row.frame.module, row.location);
+}
+
+CodePlace CodeNames::code(trace::SiteId site) const
+{
+    return std::move(site_places(site).front());
 }
 
 EventPlace CodeNames::place(const trace::EventRef &event) const
 {
-    EventPlace place = {.event = event, .code = code(event.site), .callers = {}};
+    Places code = site_places(event.site);
+    EventPlace place = {.event = event, .code = std::move(code.front()), .callers = {}};
+    code.erase(code.begin());
+    place.callers = std::move(code);
     trace::StackId stack = event.stack < stacks_.size() ? event.stack : 0;
     for (; stack != 0 && place.callers.size() < kMostCallers; stack = stacks_[stack].parent)
-        place.callers.push_back(caller(stack));
+        for (CodePlace &caller : caller_places(stack))
+            place.callers.push_back(std::move(caller));
     return place;
 }
 
-std::vector<std::string> CodeNames::stack(trace::StackId stack) const
+std::vector<std::string> CodeNames::stack(const trace::EventRef &event) const
 {
     std::vector<std::string> functions;
-    for (stack = stack < stacks_.size() ? stack : 0; stack != 0; stack = stacks_[stack].parent)
-        functions.push_back(caller(stack).function);
+    for (CodePlace &caller : place(event).callers)
+        functions.push_back(std::move(caller.function));
     return functions;
 }
 

@@ -8,6 +8,7 @@
 
 #include "analyzer/symbols/code_place.h"
 #include "analyzer/symbols/mapped_code.h"
+#include "trace/inlined_calls.h"
 #include "trace/reader.h"
 
 namespace fencepost::symbols {
@@ -17,12 +18,14 @@ public:
     // Ids that the trace does not have are unknown code.
     explicit CodeNames(const trace::TraceReader &reader);
 
+    // Where a function is inlined, it is the innermost one of the user's own.
     CodePlace code(trace::SiteId site) const;
+    // Inlined functions are among the callers.
     EventPlace place(const trace::EventRef &event) const;
     // "function+0x12 (file.c:34)", as far as known.
     std::string where(trace::SiteId site) const { return text_of(code(site)); }
-    // Functions, the innermost first; empty where no stack was recorded.
-    std::vector<std::string> stack(trace::StackId stack) const;
+    // Functions that called it, the innermost first; empty where no stack was recorded.
+    std::vector<std::string> stack(const trace::EventRef &event) const;
     // Page-table base of the process; 0 for kernel code and for unknown code.
     std::uint64_t address_space(trace::SiteId site) const
     {
@@ -39,9 +42,15 @@ public:
     std::uint64_t dangling() const { return dangling_; }
 
 private:
+    using Places = std::vector<CodePlace>;
+
     CodePlace code_at(std::uint64_t address_space, std::uint64_t pc, const std::string &module,
                       const trace::CodeLocation &location) const;
-    CodePlace caller(trace::StackId stack) const;
+    // What is inlined there, the innermost first, and the function that it is inlined in.
+    Places places_at(std::uint64_t address_space, std::uint64_t pc, const std::string &module,
+                     const trace::CodeLocation &location) const;
+    Places site_places(trace::SiteId site) const;
+    Places caller_places(trace::StackId stack) const;
 
     std::uint64_t dangling_ = 0; // counted while the rest is made
     std::vector<trace::SiteRow> sites_;
@@ -49,6 +58,7 @@ private:
     std::vector<trace::Stack> stacks_;
     std::vector<trace::StackFrameRow> frames_;
     MappedCode mapped_;
+    trace::InlinedCalls inlined_;
 };
 
 } // namespace fencepost::symbols

@@ -11,7 +11,9 @@ namespace fencepost::symbols {
 std::string text_of(const CodePlace &code)
 {
     std::string text = code.named ? shortened_name(code.function) : code.function;
-    if (code.named && code.offset)
+    if (code.inlined)
+        text += " (inlined)";
+    else if (code.named && code.offset)
         text += fmt::format("+0x{:x}", code.offset);
     if (!code.source_file.empty())
         text += fmt::format(" ({}:{})", code.source_file, code.source_line);

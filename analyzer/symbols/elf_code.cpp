@@ -10,6 +10,8 @@
 #include <fmt/core.h>
 #include <gelf.h>
 
+#include "analyzer/symbols/inlined_frames.h"
+
 namespace fencepost::symbols {
 
 namespace {
@@ -25,12 +27,6 @@ struct CloseDwarf {
     void operator()(Dwarf *dwarf) const { dwarf_end(dwarf); }
 };
 
-struct UnitRange {
-    std::uint64_t low = 0;
-    std::uint64_t high = 0;
-    Dwarf_Off unit = 0;
-};
-
 SymbolRank rank_of(unsigned char binding)
 {
     return binding == STB_GLOBAL ? SymbolRank::global
@@ -40,10 +36,17 @@ SymbolRank rank_of(unsigned char binding)
 
 } // namespace
 
+struct ElfCode::UnitRange {
+    std::uint64_t low = 0;
+    std::uint64_t high = 0;
+    Dwarf_Off unit = 0;
+};
+
 struct ElfCode::State {
     std::string bytes;
     std::unique_ptr<Elf, CloseElf> elf;
     std::unique_ptr<Dwarf, CloseDwarf> dwarf;
+    std::optional<InlinedFrames> inlined; // where there is DWARF
     std::unique_ptr<ElfCode> debug;
     std::uint64_t entry = 0;
     std::vector<Segment> segments;
@@ -159,6 +162,7 @@ void ElfCode::State::read_units()
     dwarf.reset(dwarf_begin_elf(elf.get(), DWARF_C_READ, nullptr));
     if (!dwarf)
         return;
+    inlined.emplace(dwarf.get());
     Dwarf_Off next = 0;
     std::size_t header_size = 0;
     for (Dwarf_Off at = 0;
@@ -255,12 +259,17 @@ std::optional<std::uint64_t> ElfCode::address_of(std::string_view name)
     return std::nullopt;
 }
 
-std::optional<SourceLine> ElfCode::line_at(std::uint64_t address)
+const ElfCode::UnitRange *ElfCode::unit_at(std::uint64_t address) const
 {
     const auto after = std::ranges::upper_bound(state_->units, address, {}, &UnitRange::low);
-    if (after != state_->units.begin() && address < (after - 1)->high) {
+    return after != state_->units.begin() && address < (after - 1)->high ? &*(after - 1) : nullptr;
+}
+
+std::optional<SourceLine> ElfCode::line_at(std::uint64_t address)
+{
+    if (const UnitRange *range = unit_at(address)) {
         Dwarf_Die unit;
-        Dwarf_Line *line = dwarf_offdie(state_->dwarf.get(), (after - 1)->unit, &unit)
+        Dwarf_Line *line = dwarf_offdie(state_->dwarf.get(), range->unit, &unit)
                                ? dwarf_getsrc_die(&unit, address)
                                : nullptr;
         int number = 0;
@@ -269,6 +278,18 @@ std::optional<SourceLine> ElfCode::line_at(std::uint64_t address)
             return SourceLine{.file = file, .line = static_cast<std::uint32_t>(number)};
     }
     return state_->debug ? state_->debug->line_at(address) : std::nullopt;
+}
+
+std::optional<SourcePlace> ElfCode::place_at(std::uint64_t address)
+{
+    const std::optional<SourceLine> line = line_at(address);
+    if (!line)
+        return std::nullopt;
+    SourcePlace place = {.line = *line, .inlined = {}};
+    for (ElfCode *code = this; code && place.inlined.empty(); code = code->state_->debug.get())
+        if (const UnitRange *range = code->unit_at(address))
+            place.inlined = code->state_->inlined->at(range->unit, address);
+    return place;
 }
 
 } // namespace fencepost::symbols

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/symbols/source_place.h"
 #include "analyzer/symbols/symbol_table.h"
 
 namespace fencepost::symbols {
@@ -18,11 +19,6 @@ struct Segment {
     std::uint64_t file_size = 0;
     std::uint64_t memory_size = 0;
     bool executable = false;
-};
-
-struct SourceLine {
-    std::string file;
-    std::uint32_t line = 0;
 };
 
 // An executable or library for x86-64. Addresses are the file's own; loading adds a bias. The
@@ -44,11 +40,16 @@ public:
 
     const CodeSymbol *function_at(std::uint64_t address);
     std::optional<SourceLine> line_at(std::uint64_t address);
+    // With what is inlined there.
+    std::optional<SourcePlace> place_at(std::uint64_t address);
     // The address of the symbol with that name.
     std::optional<std::uint64_t> address_of(std::string_view name);
 
 private:
     struct State;
+    struct UnitRange;
+    const UnitRange *unit_at(std::uint64_t address) const;
+
     explicit ElfCode(std::unique_ptr<State> state);
     std::unique_ptr<State> state_;
 };

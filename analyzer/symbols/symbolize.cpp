@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <tuple>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -94,6 +95,8 @@ public:
         return rows;
     }
 
+    const trace::InlinedCalls &inlined() const { return inlined_; }
+
 private:
     CodeLocation locate_kernel(std::uint64_t pc)
     {
@@ -102,7 +105,8 @@ private:
             location.symbol = number(function->address, *function, function->module);
             location.module = function->module;
         }
-        set_line(location, kernel_.line_at(pc));
+        if (const auto line = kernel_.line_at(pc))
+            set_line(location, *line);
         return location;
     }
 
@@ -116,16 +120,30 @@ private:
         const std::uint64_t address = pc - range->bias;
         if (const CodeSymbol *function = range->code->function_at(address))
             location.symbol = number(function->address + range->bias, *function, range->path);
-        set_line(location, range->code->line_at(address));
+        if (std::optional<SourcePlace> place = range->code->place_at(address)) {
+            place = own_place(std::move(*place));
+            set_line(location, place->line);
+            note_inlined({process, pc}, place->inlined);
+        }
         return location;
     }
 
-    static void set_line(CodeLocation &location, const std::optional<SourceLine> &line)
+    void note_inlined(const trace::InlinedCalls::key_type &code,
+                      const std::vector<InlinedFrame> &frames)
     {
-        if (!line)
-            return;
-        location.source_file = line->file;
-        location.source_line = line->line;
+        std::vector<trace::InlinedCall> chain;
+        for (const InlinedFrame &frame : frames)
+            chain.push_back({.function = readable_name(frame.function),
+                             .source_file = frame.call.file,
+                             .source_line = frame.call.line});
+        if (!chain.empty())
+            inlined_[code] = std::move(chain);
+    }
+
+    static void set_line(CodeLocation &location, const SourceLine &line)
+    {
+        location.source_file = line.file;
+        location.source_line = line.line;
     }
 
     std::uint32_t number(std::uint64_t address, const CodeSymbol &function,
@@ -143,6 +161,7 @@ private:
     Processes processes_;
     std::map<std::tuple<std::uint64_t, std::string, std::string, std::uint64_t>, std::uint32_t>
         symbols_;
+    trace::InlinedCalls inlined_;
 };
 
 void count(const CodeLocation &location, std::uint64_t &named, std::uint64_t &located)
@@ -159,6 +178,7 @@ SymbolizeReport symbolize_trace(const std::filesystem::path &path, const SymbolS
     std::vector<std::pair<trace::SiteId, CodeLocation>> sites;
     std::vector<std::pair<std::uint32_t, CodeLocation>> frames;
     std::vector<trace::Symbol> symbols;
+    trace::InlinedCalls inlined;
     {
         const trace::TraceReader reader(path);
         Namer namer(reader, sources, report.notes);
@@ -171,6 +191,7 @@ SymbolizeReport symbolize_trace(const std::filesystem::path &path, const SymbolS
             count(frames.back().second, report.named_frames, report.located_frames);
         }
         symbols = namer.symbols();
+        inlined = namer.inlined();
     }
     report.sites = sites.size();
     report.frames = frames.size();
@@ -184,6 +205,7 @@ SymbolizeReport symbolize_trace(const std::filesystem::path &path, const SymbolS
         amendment.locate_site(site.first, site.second);
     for (const auto &frame : frames)
         amendment.locate_stack_frame(frame.first, frame.second);
+    amendment.put_inlined_calls(inlined);
     amendment.put_data_quality(
         {.name = "sites_without_symbol",
          .value = static_cast<std::int64_t>(report.sites - report.named_sites),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Gives the code in a trace its names: functions, files and lines for sites and callers.
+// Gives the code in a trace its names: functions, files and lines for sites and callers, and what
+// is inlined there in programs.
 #pragma once
 
 #include <cstdint>

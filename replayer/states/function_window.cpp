@@ -2,10 +2,13 @@
 // See function_window.h.
 #include "replayer/states/function_window.h"
 
+#include <set>
 #include <unordered_set>
+#include <utility>
 
 #include "base/error.h"
 #include "base/nearest.h"
+#include "trace/inlined_calls.h"
 
 namespace fencepost::states {
 
@@ -27,23 +30,32 @@ struct FunctionCode {
     FunctionCode(const trace::TraceReader &reader, const std::string &function)
     {
         std::unordered_set<std::uint32_t> symbols;
+        std::set<std::pair<std::uint64_t, std::uint64_t>> inlined;
         std::vector<std::string> names;
+        for (const auto &[code, chain] : trace::inlined_calls(reader))
+            for (const trace::InlinedCall &call : chain) {
+                names.push_back(plain(call.function));
+                if (names.back() == plain(function))
+                    inlined.insert(code);
+            }
         for (const trace::Symbol &symbol : reader.symbols()) {
             names.push_back(plain(symbol.name));
             if (names.back() == plain(function))
                 symbols.insert(symbol.id);
         }
-        if (symbols.empty()) {
+        if (symbols.empty() && inlined.empty()) {
             const std::string meant = meant_name(function, names);
             fail(ErrorKind::usage, "the trace has no function '{}'{}", function,
                  meant.empty() ? "" : "; did you mean " + meant + "?");
         }
         for (const trace::SiteRow &row : reader.sites())
-            if (symbols.contains(row.location.symbol))
+            if (symbols.contains(row.location.symbol) ||
+                inlined.contains({row.site.address_space, row.site.pc}))
                 sites.insert(row.site.id);
         std::unordered_set<std::uint32_t> frames;
         for (const trace::StackFrameRow &row : reader.stack_frames())
-            if (symbols.contains(row.location.symbol))
+            if (symbols.contains(row.location.symbol) ||
+                inlined.contains({row.frame.address_space, row.frame.pc}))
                 frames.insert(row.frame.id);
         for (const trace::Stack &stack : reader.stacks()) // callers before those whom they call
             if (frames.contains(stack.frame) || stacks.contains(stack.parent))

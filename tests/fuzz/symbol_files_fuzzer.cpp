@@ -24,10 +24,10 @@ void read_code(std::string bytes)
         for (const std::uint64_t at :
              {std::uint64_t{0}, segment.memory_size / 2, segment.memory_size - 1}) {
             code->function_at(segment.address + at);
-            code->line_at(segment.address + at);
+            code->place_at(segment.address + at);
         }
     }
-    code->line_at(code->entry());
+    code->place_at(code->entry());
 }
 
 void read_image_file(const std::string &bytes)

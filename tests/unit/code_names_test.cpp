@@ -96,9 +96,10 @@ TEST(CodeNames, CodeWithoutSymbolsIsNamedByItsPlaceInTheFile)
     EXPECT_EQ(names.where(3), "0x7f0000001240") << "another process";
     EXPECT_EQ(names.where(4), "0x7f0000001240") << "of no file";
     EXPECT_EQ(names.where(5), "unknown code");
-    EXPECT_EQ(names.stack(2), (std::vector<std::string>{"libledger.so+0x8250", "0x400100"}));
-    EXPECT_TRUE(names.stack(0).empty());
-    EXPECT_TRUE(names.stack(9).empty());
+    EXPECT_EQ(names.stack({.stack = 2}),
+              (std::vector<std::string>{"libledger.so+0x8250", "0x400100"}));
+    EXPECT_TRUE(names.stack({}).empty());
+    EXPECT_TRUE(names.stack({.stack = 9}).empty());
     const EventPlace place = names.place({.seq = 7, .site = 1, .stack = 2});
     EXPECT_EQ(place.event.seq, 7u);
     EXPECT_EQ(text_of(place.code), names.where(1));
