@@ -4,6 +4,7 @@
 // (PR_SET_PDEATHSIG). At the same moment it is the same wish: timeout(1) sends two.
 #include "base/interrupt.h"
 
+#include <atomic>
 #include <csignal>
 #include <cstdint>
 #include <ctime>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/time_limit.h"
 
 namespace fencepost {
 
@@ -23,6 +25,10 @@ namespace {
 volatile int pending_fd = -1;
 volatile std::sig_atomic_t first_signal = 0; // seconds of the monotonic clock
 constexpr std::sig_atomic_t kPatience = 3;   // seconds
+std::atomic<bool> stop_wanted = false;       // by a signal or interrupt(), not by a time limit
+std::atomic<unsigned> limits_passed = 0;
+
+static_assert(std::atomic<bool>::is_always_lock_free, "signal handlers set it");
 
 void on_signal(int number)
 {
@@ -36,6 +42,18 @@ void on_signal(int number)
         raise(number);
     }
     interrupt();
+}
+
+void make_readable()
+{
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const ssize_t ignored = write(pending_fd, &one, sizeof one);
+}
+
+void forget()
+{
+    std::uint64_t forgotten = 0;
+    [[maybe_unused]] const ssize_t ignored = read(pending_fd, &forgotten, sizeof forgotten);
 }
 
 void make_pending_fd()
@@ -116,14 +134,60 @@ InterruptScope::~InterruptScope()
     sigaction(SIGINT, nullptr, &now);
     if (is_ours(now)) // else somebody has set another one meanwhile
         sigaction(SIGINT, &passed_on, nullptr);
-    std::uint64_t forgotten = 0;
-    [[maybe_unused]] const ssize_t ignored = read(pending_fd, &forgotten, sizeof forgotten);
+    stop_wanted = false;
+    forget();
+    if (limits_passed != 0)
+        make_readable();
 }
 
 void interrupt()
 {
-    const std::uint64_t one = 1;
-    [[maybe_unused]] const ssize_t ignored = write(pending_fd, &one, sizeof one);
+    stop_wanted = true;
+    make_readable();
+}
+
+TimeLimit::TimeLimit(Deadline deadline) : deadline_(deadline)
+{
+    if (deadline_.poll_timeout() < 0)
+        return;
+    if (pending_fd < 0)
+        make_pending_fd();
+    thread_ = std::thread([this] { wait(); });
+}
+
+void TimeLimit::wait()
+{
+    std::unique_lock lock(mutex_);
+    while (!ended_ && !deadline_.passed())
+        ends_.wait_for(lock, std::chrono::milliseconds(deadline_.poll_timeout()));
+    if (ended_)
+        return;
+    passed_ = true;
+    ++limits_passed;
+    make_readable();
+}
+
+TimeLimit::~TimeLimit()
+{
+    if (!thread_.joinable())
+        return;
+    {
+        const std::lock_guard lock(mutex_);
+        ended_ = true;
+    }
+    ends_.notify_one();
+    thread_.join();
+    if (!passed_)
+        return;
+    --limits_passed;
+    forget();
+    if (stop_wanted || limits_passed != 0) // it was not this one alone
+        make_readable();
+}
+
+bool TimeLimit::reached() const
+{
+    return passed_ && !stop_wanted;
 }
 
 int interrupt_fd()

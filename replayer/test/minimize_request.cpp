@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "base/time_limit.h"
 #include "replayer/run/inputs.h"
 #include "replayer/run/interrupted.h"
 #include "replayer/states/state_walk.h"
@@ -27,8 +28,8 @@ namespace {
 class Subject {
 public:
     Subject(const run::RunFiles &files, const std::filesystem::path &cache,
-            const MinimizeRequest &request, const MinimizeListener &listener)
-        : files_(files), cache_(cache), request_(request), listener_(listener),
+            const MinimizeRequest &request, const MinimizeListener &listener, Deadline deadline)
+        : files_(files), cache_(cache), request_(request), listener_(listener), deadline_(deadline),
           reader_(checked(files).trace()), inputs_(run::load_inputs(files))
     {
         run::refuse_unfinished(reader_);
@@ -146,14 +147,13 @@ private:
     const std::filesystem::path &cache_;
     const MinimizeRequest &request_;
     const MinimizeListener &listener_;
+    const Deadline deadline_;
     const trace::TraceReader reader_;
     const run::Inputs inputs_;
     ResultsSubject about_;
     std::vector<std::string> oracles_; // that gave the verdicts
     std::vector<Finding> findings_;
     Baseline baseline_;
-    const Deadline deadline_ =
-        request_.duration ? Deadline::after(*request_.duration) : Deadline::never();
 };
 
 } // namespace
@@ -163,7 +163,17 @@ void minimize_recorded(const run::RunFiles &files, const std::filesystem::path &
 {
     guest::check_backend_name(request.backend);
     const FileLock lock = run::lock_run(files);
-    Subject(files, cache, request, listener).minimize();
+    const Deadline deadline =
+        request.duration ? Deadline::after(*request.duration) : Deadline::never();
+    const TimeLimit limit(deadline); // also in the midst of a test or a recording
+    try {
+        Subject(files, cache, request, listener, deadline).minimize();
+    } catch (const Error &error) {
+        if (error.kind() != ErrorKind::interrupted || !limit.reached())
+            throw;
+    }
+    if (deadline.passed() && listener.say)
+        listener.say("time limit reached");
 }
 
 } // namespace fencepost::test

@@ -8,6 +8,7 @@
 #include "analyzer/symbols/code_names.h"
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "base/time_limit.h"
 #include "replayer/test/finding_files.h"
 #include "replayer/test/minimizer.h"
 #include "replayer/test/pm_place.h"
@@ -123,18 +124,22 @@ void minimize_bugs(const run::RunFiles &run, const trace::TraceReader &reader,
         return;
     WorkerPlan plan = of_test;
     plan.directory /= "minimize";
-    Minimizer minimizer(run, reader, options.walk.incidental, plan);
-    for (const Finding &each : open) {
-        if (until.passed())
-            break;
-        if (options.say)
-            options.say(fmt::format("minimizing {}", each.id));
-        if (const auto found =
-                minimizer.minimize(each, {.deadline = until.earlier_of(options.minimize)})) {
-            report.minimize_tests += found->asked.size();
-            report.minimize_seconds += found->seconds;
+    const TimeLimit limit(until); // a test of a hang alone can take a minute
+    try {
+        Minimizer minimizer(run, reader, options.walk.incidental, plan);
+        for (const Finding &each : open) {
+            if (options.say)
+                options.say(fmt::format("minimizing {}", each.id));
+            if (const auto found =
+                    minimizer.minimize(each, {.deadline = until.earlier_of(options.minimize)})) {
+                report.minimize_tests += found->asked.size();
+                report.minimize_seconds += found->seconds;
+            }
+            throw_if_interrupted();
         }
-        throw_if_interrupted();
+    } catch (const Error &error) {
+        if (error.kind() != ErrorKind::interrupted || !limit.reached())
+            throw;
     }
 }
 

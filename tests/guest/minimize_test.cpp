@@ -152,6 +152,16 @@ TEST_F(Minimize, TheFlagPersistedAndTheRecordWasLost)
     EXPECT_EQ(minimize({"--tests", "0", "--force"}).at("complete"), true)
         << "all but the confirmation is known from the test";
 
+    // A limit ends what is under way too: a recording and its test take longer.
+    const Stopwatch watch;
+    EXPECT_EQ(
+        fencepost({"minimize", run_.directory.string(), finding, "--workload", "--for", "1s"}), 0)
+        << errors_;
+    EXPECT_LT(watch.seconds(), 3.5);
+    EXPECT_NE(errors_.find("time limit reached"), std::string::npos) << errors_;
+    EXPECT_EQ(minimize({finding}),
+              json_or_discarded(read_file(run_.findings() / finding / "minimal.json")));
+
     EXPECT_EQ(fencepost({"minimize", run_.directory.string(), finding.substr(0, 11) + "x"}), 2);
     EXPECT_NE(errors_.find("the nearest is " + finding), std::string::npos) << errors_;
     EXPECT_EQ(fencepost({"test", run_.directory.string(), "--restart", "--minimize", "20s"}), 1);

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "base/time_limit.h"
 
 namespace fencepost {
 namespace {
@@ -112,6 +113,53 @@ TEST(InterruptScope, AForkIsAnotherProcess)
     int status = -1;
     ASSERT_EQ(waitpid(child, &status, 0), child);
     EXPECT_EQ(status, 0);
+    EXPECT_FALSE(is_interrupted());
+}
+
+TEST(TimeLimit, EndsWaitsAndIsForgotten)
+{
+    {
+        const TimeLimit limit(Deadline::after(milliseconds(30)));
+        EXPECT_TRUE(is_interrupted(milliseconds(60'000)));
+        EXPECT_TRUE(limit.reached());
+    }
+    EXPECT_FALSE(is_interrupted());
+    {
+        const TimeLimit limit(Deadline::after(milliseconds(600'000)));
+        const TimeLimit none(Deadline::never());
+        EXPECT_FALSE(is_interrupted());
+        EXPECT_FALSE(limit.reached());
+    }
+    EXPECT_FALSE(is_interrupted());
+}
+
+TEST(TimeLimit, TheOuterOneGoesOn)
+{
+    const TimeLimit outer(Deadline::after(milliseconds(30)));
+    {
+        const TimeLimit inner(Deadline::after(milliseconds(1)));
+        while (!outer.reached() || !inner.reached())
+            std::this_thread::yield();
+    }
+    EXPECT_TRUE(is_interrupted());
+    EXPECT_TRUE(outer.reached());
+}
+
+TEST(TimeLimit, ASignalIsNotTheLimits)
+{
+    std::signal(SIGINT, hear);
+    {
+        const InterruptScope scope;
+        {
+            const TimeLimit limit(Deadline::after(milliseconds(1)));
+            while (!limit.reached())
+                std::this_thread::yield();
+            std::raise(SIGINT);
+            EXPECT_FALSE(limit.reached());
+        }
+        EXPECT_TRUE(is_interrupted());
+    }
+    const InterruptScope next;
     EXPECT_FALSE(is_interrupted());
 }
 
