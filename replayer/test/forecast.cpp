@@ -2,6 +2,8 @@
 // See forecast.h.
 #include "replayer/test/forecast.h"
 
+#include <algorithm>
+
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -13,6 +15,11 @@
 namespace fencepost::test {
 
 namespace {
+
+// Images that are tested to find out what decides, and to minimize a finding, where there is no
+// better number (docs/reference/scoreboard.md).
+constexpr double kProbes = 4;
+constexpr double kMinimizingTests = 5;
 
 class Counter : public image::ImageListener {
 public:
@@ -47,6 +54,42 @@ void DistinctCount::add(std::uint64_t number)
         mask_ = mask_ << 1 | 1;
         std::erase_if(kept_, [this](std::uint64_t each) { return (each & mask_) != 0; });
     }
+}
+
+std::optional<double> seconds_to_test(const TestPace &start, const TestPace &now,
+                                      std::uint64_t images)
+{
+    const double seconds = now.seconds - start.seconds;
+    const auto tested = static_cast<double>(now.tested - start.tested);
+    if (tested <= 0 || seconds <= 0)
+        return std::nullopt;
+    const double to_test = static_cast<double>(images) * seconds / tested;
+    // Failures are rare: all that were seen tell what one costs.
+    const double explained =
+        static_cast<double>(now.failing - std::min(now.failing, now.unexplained));
+    const double failing = static_cast<double>(now.failing) / static_cast<double>(now.tested);
+    const double per_failure = explained > 0 ? now.seconds / explained : kProbes * seconds / tested;
+    const double to_explain =
+        (static_cast<double>(now.unexplained) + static_cast<double>(images) * failing) *
+        per_failure;
+    return now.unexplained == 0 ? to_test : std::max(to_test, to_explain);
+}
+
+TestPace PaceHistory::half_way(const TestPace &now)
+{
+    paces_.push_back(now);
+    const auto after =
+        std::partition_point(paces_.begin() + 1, paces_.end(),
+                             [&](const TestPace &pace) { return pace.seconds <= now.seconds / 2; });
+    return *(after - 1);
+}
+
+double seconds_to_minimize(const TestPace &now, double most)
+{
+    if (now.failing == 0)
+        return 0;
+    return std::min(most,
+                    kMinimizingTests * now.failing_seconds / static_cast<double>(now.failing));
 }
 
 Forecast::Forecast(const std::filesystem::path &trace, const image::InitialImage &initial,

@@ -97,14 +97,19 @@ bool TestWalk::wants_confirmation(const image::Hash128 &identity) const
     return static_cast<double>(drawn >> 11) * 0x1p-53 < options_.confirm;
 }
 
+std::size_t TestWalk::new_bugs() const
+{
+    return triage_.bugs().size() - std::min(triage_.bugs().size(), bugs_before_);
+}
+
 // Bugs of this session are minimized in the time that there is, so some of it is kept for them.
 bool TestWalk::time_is_over() const
 {
     if (!options_.duration)
         return false;
     const auto total = static_cast<double>(options_.duration->count());
-    const std::size_t bugs = triage_.bugs().size() - std::min(triage_.bugs().size(), bugs_before_);
-    const double kept = static_cast<double>(bugs) * static_cast<double>(options_.minimize.count());
+    const double kept =
+        static_cast<double>(new_bugs()) * static_cast<double>(options_.minimize.count());
     return watch_.seconds() >= total - std::min(kept, total * kMostKeptForMinimizing);
 }
 
@@ -218,6 +223,9 @@ void TestWalk::settle(Outcome outcome)
         triage_.pass(outcome.image);
         return;
     }
+    ++pace_.failing;
+    pace_.failing_seconds +=
+        outcome.judge_seconds + outcome.restore_seconds + outcome.patch_seconds;
     Pending &kept = pending.mapped();
     triage_.add({std::move(outcome), std::move(kept.state), kept.architectural, kept.last_store});
 }
@@ -247,24 +255,31 @@ void TestWalk::stop()
     triage_.stop_asking();
 }
 
-std::optional<double> TestWalk::seconds_left() const
+std::optional<double> TestWalk::seconds_left()
 {
     if (report_.tested == 0)
         return std::nullopt;
-    const double elapsed = watch_.seconds();
-    // New guests are slow: what was tested until the first progress says little about the rest.
-    const bool warm = report_.tested > first_progress_.tested;
-    const double rate = static_cast<double>(report_.tested - warm * first_progress_.tested) /
-                        (elapsed - warm * first_progress_.seconds);
-    std::optional<double> left;
-    const auto at_most = [&](double seconds) { left = left ? std::min(*left, seconds) : seconds; };
+    pace_.seconds = watch_.seconds();
+    pace_.tested = report_.tested;
+    pace_.unexplained = triage_.open();
+    const TestPace start = paces_.half_way(pace_);
+    std::optional<std::uint64_t> images;
     if (options_.limit != UINT64_MAX)
-        at_most(static_cast<double>(options_.limit - report_.tested) / rate);
-    if (options_.duration)
-        at_most(std::max(0.0, static_cast<double>(options_.duration->count()) - elapsed));
-    if (const auto images = forecast_ ? forecast_->images() : std::nullopt) {
-        const std::uint64_t done = judged_before_ + report_.tested;
-        at_most(static_cast<double>(*images - std::min(*images, done)) / rate);
+        images = options_.limit - report_.tested;
+    if (const auto all = forecast_ ? forecast_->images() : std::nullopt) {
+        const std::uint64_t ahead = *all - std::min(*all, judged_before_ + report_.tested);
+        images = std::min(images.value_or(ahead), ahead);
+    }
+    std::optional<double> left;
+    if (images)
+        left = seconds_to_test(start, pace_, *images);
+    if (left)
+        *left += static_cast<double>(new_bugs()) *
+                 seconds_to_minimize(pace_, static_cast<double>(options_.minimize.count()));
+    if (options_.duration) {
+        const double most =
+            std::max(0.0, static_cast<double>(options_.duration->count()) - pace_.seconds);
+        left = std::min(left.value_or(most), most);
     }
     return left;
 }
@@ -277,8 +292,6 @@ void TestWalk::show_progress()
     const TestProgress now = {report_.tested, triage_.findings(),
                               infra == report_.verdicts.end() ? 0 : infra->second, watch_.seconds(),
                               seconds_left()};
-    if (first_progress_.seconds == 0)
-        first_progress_ = now;
     progress_(now);
 }
 

@@ -51,8 +51,9 @@ private:
     void settle(Outcome outcome);
     bool wants_confirmation(const image::Hash128 &identity) const;
     void count_bugs();
+    std::size_t new_bugs() const; // in this session
     void show_progress();
-    std::optional<double> seconds_left() const;
+    std::optional<double> seconds_left();
 
     const trace::TraceReader &reader_;
     const image::InitialImage &initial_;
@@ -74,7 +75,8 @@ private:
     TestReport report_;
     WorkerPool pool_;
     Triage triage_;
-    TestProgress first_progress_;
+    TestPace pace_;
+    PaceHistory paces_;                // at each progress
     std::optional<Forecast> forecast_; // only for somebody who looks
 };
 
