@@ -51,9 +51,10 @@ void read_sessions(Database &database, TestOutcome &outcome)
 
 void read_counts(Database &database, TestOutcome &outcome)
 {
-    Statement counts(database.get(),
-                     "SELECT count(*), count(*) - count(verdict), coalesce(sum(confirmed), 0), "
-                     "coalesce(sum(disagreed), 0), coalesce(sum(masked > 0), 0) FROM image");
+    Statement counts(
+        database.get(),
+        "SELECT count(verdict), count(*) - count(verdict), coalesce(sum(confirmed), 0), "
+        "coalesce(sum(disagreed), 0), coalesce(sum(masked > 0), 0) FROM image");
     if (counts.step()) {
         outcome.images = counts.number(0);
         outcome.without_verdict = counts.number(1);
@@ -61,7 +62,9 @@ void read_counts(Database &database, TestOutcome &outcome)
         outcome.disagreed = counts.number(3);
         outcome.masked = counts.number(4);
     }
-    outcome.states = static_cast<std::uint64_t>(database.integer("SELECT count(*) FROM origin"));
+    outcome.states = static_cast<std::uint64_t>(
+        database.integer("SELECT count(*) FROM origin JOIN image ON image.number = origin.image "
+                         "WHERE image.verdict IS NOT NULL"));
     Statement verdicts(database.get(), "SELECT verdict, count(*) FROM image "
                                        "WHERE verdict IS NOT NULL GROUP BY verdict");
     while (verdicts.step())

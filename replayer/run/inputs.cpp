@@ -189,7 +189,7 @@ Inputs load_inputs(const RunFiles &files)
     } catch (const Error &error) {
         if (error.kind() == ErrorKind::interrupted || error.kind() == ErrorKind::trace)
             throw;
-        fail(ErrorKind::trace, "{} cannot be recorded again: {}", where, error.what());
+        fail(ErrorKind::trace, "what {} was recorded from cannot be read: {}", where, error.what());
     }
     return inputs;
 }

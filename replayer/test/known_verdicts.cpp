@@ -18,8 +18,20 @@ constexpr std::int64_t kMostPasses = 32;
 
 } // namespace
 
+states::CrashState kept_state(const std::filesystem::path &results, std::string_view id)
+{
+    try {
+        return states::parse_crash_state(id);
+    } catch (const Error &) {
+        fail(ErrorKind::trace,
+             "{} is damaged: '{}' is not the id of a crash state; fencepost test --restart forgets "
+             "it and tests anew",
+             results.string(), id);
+    }
+}
+
 KnownVerdicts::KnownVerdicts(const std::filesystem::path &results)
-    : database_(results, SQLITE_OPEN_READONLY, trace::FileKind::test_results)
+    : path_(results), database_(results, SQLITE_OPEN_READONLY, trace::FileKind::test_results)
 {
 }
 
@@ -52,25 +64,27 @@ std::optional<KnownVerdicts::Known> KnownVerdicts::find(const image::Hash128 &id
     return known;
 }
 
-std::vector<std::string> KnownVerdicts::passes_at(std::uint64_t seq)
+std::vector<states::CrashState> KnownVerdicts::passes_at(std::uint64_t seq)
 {
-    std::vector<std::string> states;
+    std::vector<states::CrashState> states;
     Statement rows(database_.get(),
                    "SELECT origin.state FROM origin JOIN image ON image.number = origin.image "
                    "WHERE origin.seq = ? AND image.verdict = 'pass' LIMIT ?");
     rows.bind(1, seq).bind(2, kMostPasses);
     while (rows.step())
-        states.emplace_back(rows.text(0));
+        states.push_back(kept_state(path_, rows.text(0)));
     return states;
 }
 
-std::string KnownVerdicts::earliest_state(const std::string &finding)
+std::optional<states::CrashState> KnownVerdicts::earliest_state(const std::string &finding)
 {
     Statement row(database_.get(),
                   "SELECT origin.state FROM image JOIN origin ON origin.image = image.number WHERE "
                   "image.finding = ? ORDER BY origin.seq, origin.state LIMIT 1");
     row.bind(1, std::string_view(finding));
-    return row.step() ? std::string(row.text(0)) : "";
+    if (!row.step())
+        return std::nullopt;
+    return kept_state(path_, row.text(0));
 }
 
 } // namespace fencepost::test

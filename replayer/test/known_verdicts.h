@@ -6,13 +6,34 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/error.h"
 #include "replayer/image/line_hash.h"
 #include "replayer/oracle/judge.h"
+#include "replayer/states/crash_state.h"
 #include "trace/database.h"
 
 namespace fencepost::test {
+
+// What is asked with an id of a state out of results.db: there it is no mistake of the user's, but
+// Error(trace), that the file is damaged.
+template <typename Work> auto with_kept_state(const std::filesystem::path &results, Work &&work)
+{
+    try {
+        return work();
+    } catch (const Error &error) {
+        if (error.kind() != ErrorKind::usage)
+            throw;
+        fail(ErrorKind::trace,
+             "{} is damaged: {}; fencepost test --restart forgets it and tests anew",
+             results.string(), error.what());
+    }
+}
+
+// An id out of results.db.
+states::CrashState kept_state(const std::filesystem::path &results, std::string_view id);
 
 class KnownVerdicts {
 public:
@@ -26,12 +47,13 @@ public:
     };
     // Nothing: not tested, or not with an answer.
     std::optional<Known> find(const image::Hash128 &identity, std::uint64_t expectation);
-    // Ids of states at that crash point that passed.
-    std::vector<std::string> passes_at(std::uint64_t seq);
-    // Id of its state with the earliest crash point; empty: it has none.
-    std::string earliest_state(const std::string &finding);
+    // States at that crash point that passed.
+    std::vector<states::CrashState> passes_at(std::uint64_t seq);
+    // Its state with the earliest crash point, if it has one.
+    std::optional<states::CrashState> earliest_state(const std::string &finding);
 
 private:
+    const std::filesystem::path path_;
     trace::Database database_;
 };
 

@@ -47,9 +47,11 @@ std::optional<MinimalFinding> Minimizer::minimize(const findings::Finding &findi
     MinimalFinding minimal = {.finding = finding.id, .of_state = finding.state};
     NeededStores needed;
     asker_.begin(finding, limits);
-    const states::CrashState state = states::parse_crash_state(finding.state);
-    image::open_point(points_.reader, points_.initial, state, points_.incidental,
-                      [&](image::OpenPoint &point) { search(point, minimal, needed); });
+    const states::CrashState state = kept_state(run_.results(), finding.state);
+    with_kept_state(run_.results(), [&] {
+        image::open_point(points_.reader, points_.initial, state, points_.incidental,
+                          [&](image::OpenPoint &point) { search(point, minimal, needed); });
+    });
     if (minimal.reproduced && minimal.complete)
         find_earliest(finding, needed, minimal);
     minimal.asked = asker_.asked();
@@ -99,11 +101,8 @@ void Minimizer::find_earliest(const findings::Finding &finding, const NeededStor
 {
     // One that is known costs nothing.
     states::CrashState earliest = states::parse_crash_state(minimal.failing.state);
-    if (const std::string id = known_.earliest_state(finding.id); !id.empty()) {
-        states::CrashState known = states::parse_crash_state(id);
-        if (known.seq < earliest.seq)
-            earliest = std::move(known);
-    }
+    if (auto known = known_.earliest_state(finding.id); known && known->seq < earliest.seq)
+        earliest = std::move(*known);
     if (auto found = find_earliest_failure(points_, earliest, needed, asker_))
         earliest = std::move(*found);
     minimal.earliest = {states::id_of(earliest), earliest.seq, operations_.at(earliest.seq)};

@@ -13,6 +13,7 @@
 #include "replayer/run/run_directory.h"
 #include "replayer/test/finding_rows.h"
 #include "replayer/test/known_results.h"
+#include "replayer/test/known_verdicts.h"
 #include "replayer/test/results_schema.h"
 
 namespace fencepost::test {
@@ -65,13 +66,13 @@ void check_layout(trace::Database &database, const std::filesystem::path &path)
     if (database.integer("PRAGMA application_id") != kResultsId ||
         database.integer("PRAGMA user_version") != kResultsVersion)
         fail(ErrorKind::trace,
-             "{} does not hold results of this version of fencepost; --restart forgets it and "
-             "tests anew",
+             "{} does not hold results of this version of fencepost; fencepost test --restart "
+             "forgets it and tests anew",
              path.string());
     if (layout_of(database) != expected_layout())
         fail(ErrorKind::trace,
-             "{} is damaged: its tables are not those of results; --restart forgets it and tests "
-             "anew",
+             "{} is damaged: its tables are not those of results; fencepost test --restart forgets "
+             "it and tests anew",
              path.string());
 }
 
@@ -79,18 +80,23 @@ void check_about(trace::Database &database, const std::filesystem::path &path,
                  const ResultsSubject &subject)
 {
     check_layout(database, path);
-    for (Statement row(database.get(), "SELECT id FROM finding"); row.step();)
+    for (Statement row(database.get(), "SELECT id, state FROM finding"); row.step();) {
         if (!run::is_finding_id(row.text(0))) // it names a folder
             fail(ErrorKind::trace,
-                 "{} is damaged: a finding has an id that fencepost does not give; --restart "
-                 "forgets it and tests anew",
+                 "{} is damaged: a finding has an id that fencepost does not give; fencepost "
+                 "test --restart forgets it and tests anew",
                  path.string());
+        if (!row.text(1).empty())
+            kept_state(path, row.text(1));
+    }
     if (about(database, "trace") != subject.trace)
-        fail(ErrorKind::usage, "{} is about another recording; --restart tests this one anew",
+        fail(ErrorKind::usage,
+             "{} is about another recording; fencepost test --restart tests this one anew",
              path.string());
     if (const std::string oracles = about(database, "oracles"); oracles != subject.oracles)
         fail(ErrorKind::usage,
-             "{} holds verdicts of other oracles ({}); name these, or --restart tests anew",
+             "{} holds verdicts of other oracles ({}); name these, or fencepost test --restart "
+             "tests anew",
              path.string(), oracles.empty() ? "the default ones" : oracles);
 }
 
@@ -150,7 +156,7 @@ Results::Results(const std::filesystem::path &path, const ResultsSubject &subjec
     if (is_empty(database_))
         prepare(subject);
     check_about(database_, path, subject);
-    index_.emplace(database_, "--restart forgets it and tests anew");
+    index_.emplace(database_, "fencepost test --restart forgets it and tests anew");
     known_verdict_.emplace(database_.get(), "SELECT verdict, session FROM image WHERE number = ?");
     verdict_.emplace(
         database_.get(),
@@ -374,7 +380,9 @@ std::uint64_t Results::masked()
 
 std::uint64_t Results::states()
 {
-    return static_cast<std::uint64_t>(database_.integer("SELECT count(*) FROM origin"));
+    return static_cast<std::uint64_t>(
+        database_.integer("SELECT count(*) FROM origin JOIN image ON image.number = origin.image "
+                          "WHERE image.verdict IS NOT NULL"));
 }
 
 } // namespace fencepost::test

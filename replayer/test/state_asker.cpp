@@ -161,8 +161,7 @@ std::vector<Levels> StateAsker::known_passes(OpenPoint &point)
 {
     std::vector<Levels> passes;
     states::CrashState here = point.state(point.levels());
-    for (const std::string &id : known_.passes_at(point.point().seq)) {
-        const states::CrashState passed = states::parse_crash_state(id);
+    for (const states::CrashState &passed : known_.passes_at(point.point().seq)) {
         here.choice = passed.choice;
         if (passed == here)
             passes.push_back(point.levels_of(passed.choice));

@@ -131,6 +131,39 @@ class Report(unittest.TestCase):
         self.assertIn("No timeline: ", self.fencepost("show", self.run_folder, FINDING).stdout)
         self.assertIn("No timeline: ", self.rendered("html", "-o", "-"))
 
+    def test_images_without_a_verdict_are_not_tested(self):
+        """As Ctrl-C leaves them: seen, and given to a worker."""
+        database = sqlite3.connect(self.run_folder / "results.db")
+        database.execute("INSERT INTO image(number, identity, expectation) VALUES (9, x'09', 0)")
+        database.executemany("INSERT INTO origin VALUES (9, 3, ?, 1)", [("a",), ("b",)])
+        database.commit()
+        self.assertIn("tested     3 images of 5 states: 1 inconsistent, 2 pass\n", self.fencepost("show", self.run_folder).stdout)
+        test = json.loads(self.rendered("json"))["test"]
+        self.assertEqual((test["images"], test["states"], test["without_verdict"]), (3, 5, 1))
+
+    def test_a_state_that_is_none(self):
+        database = sqlite3.connect(self.run_folder / "results.db")
+        database.execute("UPDATE finding SET state = 'nonsense'")
+        database.commit()
+        for verb in (["show"], ["report"], ["reproduce", FINDING]):
+            said = self.fencepost(verb[0], self.run_folder, *verb[1:], status=3).stderr
+            self.assertEqual(said, f"fencepost: {self.run_folder}/results.db is damaged: 'nonsense' is not the id of a crash state; "
+                                   "fencepost test --restart forgets it and tests anew\n")
+
+    def test_a_damaged_delta(self):
+        folder = self.run_folder / "findings" / FINDING
+        folder.mkdir(parents=True)
+        (folder / "image.delta").write_text("garbage")
+        said = self.fencepost("reproduce", self.run_folder, FINDING, status=3).stderr
+        self.assertIn(f"{folder}/image.delta is damaged: it is not an image.delta; fencepost reproduce with the id of the state (", said)
+
+    def test_a_run_without_results_has_nothing_to_reproduce(self):
+        (self.run_folder / "results.db").unlink()
+        self.assertEqual(self.fencepost("reproduce", self.run_folder, FINDING, status=2).stderr,
+                         f"fencepost: {self.run_folder} was not tested yet: it has no results.db (fencepost test {self.run_folder})\n")
+        self.assertEqual(self.fencepost("show", self.run_folder, FINDING, status=2).stderr,
+                         f"fencepost: there is no finding {FINDING}; the run has none\n")
+
     def test_a_minimized_finding(self):
         folder = self.run_folder / "findings" / FINDING
         folder.mkdir(parents=True)

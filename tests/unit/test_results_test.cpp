@@ -86,13 +86,16 @@ TEST_F(ResultsTest, ProbesHaveRows)
     EXPECT_FALSE(rows.step());
 }
 
-TEST_F(ResultsTest, AnOriginIsKeptOnce)
+TEST_F(ResultsTest, AnOriginIsKeptOnceAndCountsWhenItsImageIsJudged)
 {
     Results results = open();
     results.begin_session({});
     results.see({1, 1}, 0, {7, "a"});
     results.see({1, 1}, 0, {9, "b"});
-    results.see({1, 1}, 0, {7, "a"});
+    const auto image = results.see({1, 1}, 0, {7, "a"}).image;
+    results.see({2, 2}, 0, {7, "c"});
+    EXPECT_EQ(results.states(), 0u);
+    results.put_outcome(outcome(image, Verdict::pass), "");
     EXPECT_EQ(results.states(), 2u);
 }
 
@@ -160,17 +163,18 @@ TEST_F(ResultsTest, WhatIsWrongWithTheFileIsNotSaidOfATrace)
         return std::string();
     };
     write_file(path(), std::string(5000, 'x'));
-    EXPECT_EQ(refusal(),
-              path().string() +
-                  " is not the results of a test: it is not a SQLite file; --restart forgets "
-                  "it and tests anew");
+    EXPECT_EQ(
+        refusal(),
+        path().string() +
+            " is not the results of a test: it is not a SQLite file; fencepost test --restart "
+            "forgets it and tests anew");
     std::filesystem::remove(path());
     open().commit();
     trace::Database(path(), SQLITE_OPEN_READWRITE).execute("DROP TABLE origin");
     EXPECT_EQ(refusal(),
               path().string() +
-                  " is damaged: its tables are not those of results; --restart forgets it and "
-                  "tests anew");
+                  " is damaged: its tables are not those of results; fencepost test --restart "
+                  "forgets it and tests anew");
     std::filesystem::remove(path());
     open().commit();
     trace::Database(path(), SQLITE_OPEN_READWRITE)
@@ -196,7 +200,7 @@ TEST_F(ResultsTest, AnIdThatIsAPathIsRefused)
             EXPECT_EQ(error.what(),
                       path().string() +
                           " is damaged: a finding has an id that fencepost does not give; "
-                          "--restart forgets it and tests anew");
+                          "fencepost test --restart forgets it and tests anew");
         }
         std::filesystem::remove(path());
     }
