@@ -34,6 +34,11 @@ bool of_one_copy(const symbols::EventPlace &a, const symbols::EventPlace &b)
     return neighbours && same_routine && !a.callers.empty() && !b.callers.empty();
 }
 
+bool is_of_a_copy(const EventPlace &at)
+{
+    return &responsible_code(at) != &at.code;
+}
+
 // A copy routine stores for everybody, so the call of it must be the same too.
 bool same_store(const symbols::EventPlace &a, const symbols::EventPlace &b)
 {
@@ -41,7 +46,8 @@ bool same_store(const symbols::EventPlace &a, const symbols::EventPlace &b)
         return false;
     const bool same_call =
         a.callers.empty() || b.callers.empty() || same_code(a.callers.front(), b.callers.front());
-    return same_call && (same_code(a.code, b.code) || of_one_copy(a, b));
+    const bool one_copy = is_of_a_copy(a) && is_of_a_copy(b) && same_function(a.code, b.code);
+    return same_call && (one_copy || same_code(a.code, b.code) || of_one_copy(a, b));
 }
 
 bool decides(const Place &place)
@@ -62,7 +68,10 @@ bool is_deciding_site(const EventPlace &at, const Finding &by_states)
     if (!has(by_states.absent_code, name) && !has(by_states.present_code, name))
         return false;
     if (std::none_of(by_states.deciding.begin(), by_states.deciding.end(),
-                     [&](const symbols::CodePlace &code) { return same_code(code, at.code); }))
+                     [&](const symbols::CodePlace &code) {
+                         return same_code(code, at.code) ||
+                                (is_of_a_copy(at) && same_function(code, at.code));
+                     }))
         return false;
     const auto in_its_function = [&](const Place &place) {
         return decides(place) && same_function(place.at.code, at.code);

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "analyzer/findings/site_name.h"
 #include "analyzer/report/evidence_words.h"
 #include "analyzer/report/finding_text.h"
 #include "analyzer/report/text.h"
@@ -229,12 +230,13 @@ data finding_data(const ShownFinding &shown)
     made.set("severity", std::string(name_of(finding.severity)));
     made.set("module_key", module_key(module_of(finding)));
     made.set("sentence", safe_text(sentence_of(finding)));
-    made.set("where",
-             safe_text(finding.kind == Kind::rule
-                           ? finding.rule + (finding.places.empty()
-                                                 ? ""
-                                                 : ": " + text_of(finding.places.front().at.code))
-                           : what_decides(finding)));
+    made.set(
+        "where",
+        safe_text(finding.kind == Kind::rule
+                      ? finding.rule + (finding.places.empty()
+                                            ? ""
+                                            : ": " + findings::text_of(finding.places.front().at))
+                      : what_decides(finding)));
     made.set("facts", facts_of(shown));
     made.set("evidence", evidence_of(finding));
     made.set("timeline", shown.timeline ? timeline_data(*shown.timeline) : data(false));

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "analyzer/findings/site_name.h"
 #include "analyzer/report/finding_text.h"
 #include "analyzer/report/text.h"
 #include "base/terminal_text.h"
@@ -54,7 +55,7 @@ std::string place_of_finding(const Finding &finding)
 {
     if (finding.kind != Kind::rule)
         return what_decides(finding);
-    return finding.places.empty() ? "" : text_of(finding.places.front().at.code);
+    return finding.places.empty() ? "" : findings::text_of(finding.places.front().at);
 }
 
 std::string details_of(const ShownFinding &shown)

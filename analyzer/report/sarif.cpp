@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "analyzer/findings/site_name.h"
+
 namespace fencepost::report {
 
 using findings::Finding;
@@ -103,11 +105,12 @@ void add_places(json &result, const Finding &finding)
 {
     for (const Place &place : finding.places) {
         if (&place == &finding.places.front()) {
-            result["locations"].push_back(location_of(place.at.code, ""));
+            // Whoever had a copy routine store: it is the line to annotate.
+            result["locations"].push_back(location_of(findings::responsible_code(place.at), ""));
             result["stacks"].push_back(stack_of(place, finding.title));
             continue;
         }
-        json related = location_of(place.at.code, place.role);
+        json related = location_of(findings::responsible_code(place.at), place.role);
         related["id"] = &place - finding.places.data();
         result["relatedLocations"].push_back(related);
         result["stacks"].push_back(stack_of(place, place.role));

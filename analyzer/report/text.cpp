@@ -174,7 +174,7 @@ std::string group_of(const Finding &finding)
 {
     if (finding.places.empty())
         return "unknown code";
-    const CodePlace &code = finding.places.front().at.code;
+    const CodePlace &code = findings::responsible_code(finding.places.front().at);
     return fmt::format("{} [{}]", symbols::shortened_name(code.function),
                        code.module.empty() ? "unknown module" : code.module);
 }

@@ -55,14 +55,14 @@ std::string stable_id(const Finding &finding)
     return fmt::format("{}-{}", finding.rule, digest.hex().substr(0, 8));
 }
 
-using CodeKey = std::tuple<std::string, std::uint64_t, std::uint64_t>;
+using CodeKey = std::tuple<std::string, std::uint64_t>;
 
 // What one finding is about: its rule, functions from the inside out, and the offset in the
-// innermost. Of what a copy routine stores, also that of its call.
+// innermost. Of what a copy routine stores, that of its call: its author wrote one strncpy(), not
+// the eight stores that it makes.
 CodeKey code_key(const Finding &finding)
 {
-    const symbols::EventPlace &at = finding.places.front().at;
-    return {finding.id, at.code.offset, findings::responsible_code(at).offset};
+    return {finding.id, findings::responsible_code(finding.places.front().at).offset};
 }
 
 bool same_calls(const symbols::EventPlace &a, const symbols::EventPlace &b)

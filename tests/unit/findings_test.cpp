@@ -98,6 +98,26 @@ TEST(Relate, EveryStoreThatDecidesCounts)
     EXPECT_EQ(related_to(rule, states).size(), 2u);
 }
 
+// A rule's finding has the first of them.
+TEST(Relate, AnyStoreOfACopyIsTheCopy)
+{
+    Finding rule = of_rule("memcpy");
+    rule.places[0].at.code.offset = 200;
+    rule.places[0].at.event.seq = 70;
+    rule.places[0].at.callers = {code("append", 4)};
+    Finding states = of_states(findings::kAbsent, "memcpy");
+    states.places[0].at.callers = {code("append", 4)};
+    EXPECT_EQ(related_to(rule, states).size(), 2u);
+    states.places[0].at.callers[0].offset = 12;
+    EXPECT_TRUE(related_to(rule, states).empty()) << "another call";
+    states.places.clear();
+    states.absent_code = {"append [app]"};
+    states.deciding = {code("memcpy", 8)};
+    EXPECT_EQ(related_to(rule, states).size(), 2u);
+    states.deciding = {code("memset", 8)};
+    EXPECT_TRUE(related_to(rule, states).empty());
+}
+
 TEST(Relate, ARuleIsPartOfAFindingThatIsAsGrave)
 {
     std::vector<Finding> rules = {of_rule("append"), of_rule("commit")};
