@@ -28,7 +28,8 @@ struct KindWords {
 constexpr KindWords kKindWords[] = {
     {ErrorKind::trace, "a trace", ""},
     {ErrorKind::usage, "an index of images", "; name another file"},
-    {ErrorKind::trace, "the results of a test", "; fencepost test --restart forgets it and tests anew"},
+    {ErrorKind::trace, "the results of a test",
+     "; fencepost test --restart forgets it and tests anew"},
 };
 
 // SQLite keeps what was said when the file was opened; all that a statement knows is its

@@ -34,7 +34,7 @@ std::string counted(std::uint64_t count, std::string_view what)
 std::string legal_of(const RunReport &report)
 {
     return report.legal ? fmt::format("{}", *report.legal)
-                        : fmt::format("2^{:.1f}", report.legal_log2);
+                        : fmt::format("2^{:.0f}", report.legal_log2);
 }
 
 data tile(const std::string &value, const std::string &label, const std::string &kind = "")
@@ -50,12 +50,12 @@ list tiles_of(const RunReport &report)
 {
     const auto counts = counts_of(report);
     list tiles;
-    tiles.push_back(tile(fmt::format("{}", counts[0]), "bugs",
+    tiles.push_back(tile(fmt::format("{}", counts[0]), counts[0] == 1 ? "bug" : "bugs",
                          counts[0] != 0                ? "bug"
                          : why_no_pass(report).empty() ? "good"
                                                        : ""));
-    tiles.push_back(
-        tile(fmt::format("{}", counts[1]), "warnings", counts[1] != 0 ? "warning" : ""));
+    tiles.push_back(tile(fmt::format("{}", counts[1]), counts[1] == 1 ? "warning" : "warnings",
+                         counts[1] != 0 ? "warning" : ""));
     tiles.push_back(tile(fmt::format("{}", counts[2]), "about performance"));
     tiles.push_back(tile(fmt::format("{}", report.test.states), "states tested"));
     tiles.push_back(tile(fmt::format("{}", report.test.images), "different images"));

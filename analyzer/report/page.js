@@ -28,7 +28,7 @@ function shape(parent, name, attributes, title, text) {
 
 const shown = (number) => Number(number).toLocaleString("en-US");
 const cell = (text, kind) => element("td", kind ? { class: kind } : {}, String(text));
-const legalText = (epoch) => (epoch[7] === null ? "2^" + epoch[6].toFixed(1) : shown(epoch[7]));
+const legalText = (epoch) => (epoch[7] === null ? "2^" + epoch[6].toFixed(1).replace(/\.0$/, "") : shown(epoch[7]));
 
 // ---- findings
 function filterFindings() {

@@ -31,7 +31,7 @@ function drawCoverage(place) {
     const failing = part.reduce((sum, each) => sum + each[9], 0);
     const tall = (log2) => Math.max(2, Math.log2(1 + log2) / most * (height - 12));
     const title = (part.length === 1 ? `epoch ${part[0][0]}` : `epochs ${part[0][0]} to ${part[part.length - 1][0]}`)
-      + `: up to 2^${Math.max(...part.map((each) => each[6])).toFixed(1)} legal states each, ${shown(tested)} tested, ${shown(failing)} failing`;
+      + `: up to 2^${Math.max(...part.map((each) => each[6])).toFixed(1).replace(/\.0$/, "")} legal states each, ${shown(tested)} tested, ${shown(failing)} failing`;
     const x = 5 + column * wide;
     const thick = Math.max(1, wide - (wide > 4 ? 1.5 : 0.4));
     shape(svg, "rect", { x, y: height - tall(legal), width: thick, height: tall(legal), fill: "var(--line)" }, title);

@@ -198,7 +198,8 @@ CrashState parse_crash_state(std::string_view id)
 {
     std::optional<CrashState> state = scan_state(id);
     if (!state)
-        fail(ErrorKind::usage, "'{}' is not the id of a crash state (--list prints them)", id);
+        fail(ErrorKind::usage,
+             "'{}' is not the id of a crash state (fencepost states RUN --list prints them)", id);
     return std::move(*state);
 }
 

@@ -140,6 +140,15 @@ TEST_F(Reproduce, WhatIsNotThereIsNamed)
     EXPECT_EQ(no_results.code, 2) << no_results.said;
     expect_in(no_results, "was not tested yet");
 
+    const std::string inputs = read_file(run_path() / "inputs.json");
+    write_file(untested / "inputs.json",
+               std::regex_replace(inputs, std::regex("\"format\": [0-9]+"), "\"format\": 999"));
+    for (const char *verb : {"test", "minimize", "verify"}) {
+        const Ran other = ran({FENCEPOST_PROGRAM, "-q", verb, untested});
+        EXPECT_EQ(other.code, 3) << verb << other.said;
+        expect_in(other, "untested was recorded by another version of fencepost\n");
+    }
+
     const fs::path delta = run_path() / "findings" / finding_ / "image.delta";
     const std::string whole = read_file(delta);
     write_file(delta, whole.substr(0, whole.size() - 20));
