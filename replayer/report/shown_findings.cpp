@@ -11,6 +11,7 @@
 #include "base/shell_word.h"
 #include "replayer/run/inputs.h"
 #include "replayer/states/crash_state.h"
+#include "replayer/test/minimal_finding.h"
 
 namespace fencepost::collect {
 
@@ -46,13 +47,15 @@ std::string text_in(const Folder &folder, const std::string &name)
     }
 }
 
-std::vector<std::string> commands_for(const Finding &finding, const std::string &run)
+std::vector<std::string> commands_for(const Finding &finding, const std::string &run,
+                                      bool minimized)
 {
     const std::string name = shell_word(run);
     std::vector<std::string> commands;
     if (finding.kind == Kind::crash_state) {
         commands.push_back(fmt::format("fencepost reproduce {} {}", name, finding.id));
-        commands.push_back(fmt::format("fencepost minimize {} {}", name, finding.id));
+        if (!minimized)
+            commands.push_back(fmt::format("fencepost minimize {} {}", name, finding.id));
         commands.push_back(fmt::format("fencepost tree {} {}", name, finding.state));
     }
     if (finding.kind == Kind::rule && finding.crash_seq)
@@ -118,7 +121,7 @@ void FindingShower::add_files(ShownFinding &shown) const
 ShownFinding FindingShower::show(const Finding &finding) const
 {
     ShownFinding shown = {.finding = finding};
-    shown.next = commands_for(finding, run_.shown());
+    shown.next = commands_for(finding, run_.shown(), test::is_minimized(run_.files(), finding));
     if (finding.kind == Kind::rule) {
         for (const findings::Place &place : finding.places)
             if (!place.operation.empty())

@@ -174,7 +174,10 @@ class Report(unittest.TestCase):
                    "lost": [{"bytes": [{"place": "pmem0+0x40", "belongs_to": "ext4: block of /<b>\x1b[2J at 0"}, 3]}, 4],
                    "differ": [{"bytes": [{"place": "pmem0+0x40", "belongs_to": "said already"}]}]}
         (folder / "minimal.json").write_text(json.dumps(minimal))
+        self.assertIn(f"fencepost minimize {self.run_folder} {FINDING}\n", self.fencepost("show", self.run_folder, FINDING).stdout)
+        (folder / "minimal.json").write_text(json.dumps({**minimal, "complete": True}))
         said = self.fencepost("show", self.run_folder, FINDING).stdout
+        self.assertNotIn("fencepost minimize", said)
         self.assertIn("Minimized\n  fails exactly when the flag persisted\n  fails:    x-1\n  earliest: x-2\n"
                       "  pmem0+0x40: ext4: block of /<b>\\x1b[2J at 0\n\n", said)
         page = self.rendered("html", "-o", "-")
