@@ -22,7 +22,15 @@ struct FoundPiece {
     std::uint64_t line;
     const Piece *piece;
     std::uint32_t run; // an item, or kNoRun
+    std::uint64_t flush_seq;
 };
+
+std::uint64_t flush_of(const model::InFlightLine &line, const Piece &piece)
+{
+    if (piece.non_temporal != 0)
+        return piece.seq;
+    return line.last_flush.seq > piece.seq ? line.last_flush.seq : kNoFlush;
+}
 
 } // namespace
 
@@ -33,7 +41,8 @@ InFlightStores::InFlightStores(const states::ItemTable &items)
         const bool in_run = items.items()[cell.first_item].kind == Item::Kind::run;
         const model::InFlightLine &line = items.line(cell);
         items.in_flight().for_each_piece(line, [&](const Piece &piece) {
-            found.push_back({line.line, &piece, in_run ? cell.first_item : kNoRun});
+            found.push_back(
+                {line.line, &piece, in_run ? cell.first_item : kNoRun, flush_of(line, piece)});
         });
     }
     std::vector<std::uint32_t> in_order(found.size());
@@ -45,7 +54,7 @@ InFlightStores::InFlightStores(const states::ItemTable &items)
     by_line_.resize(found.size());
     std::uint64_t latest = UINT64_MAX; // seq of the store that was added last, if it is in no run
     for (const std::uint32_t number : in_order) {
-        const auto &[line, piece, run] = found[number];
+        const auto &[line, piece, run, flush_seq] = found[number];
         auto store = static_cast<std::uint32_t>(stores_.size());
         if (run != kNoRun)
             store = store_of_run.try_emplace(run, store).first->second;
@@ -56,7 +65,7 @@ InFlightStores::InFlightStores(const states::ItemTable &items)
             latest = run == kNoRun ? piece->seq : UINT64_MAX;
         }
         by_line_[number] = static_cast<std::uint32_t>(parts_.size());
-        parts_.push_back({line, piece->value, store, piece->offset, piece->size});
+        parts_.push_back({line, piece->value, store, piece->offset, piece->size, flush_seq});
     }
 }
 

@@ -14,12 +14,16 @@
 
 namespace fencepost::image {
 
+inline constexpr std::uint64_t kNoFlush = UINT64_MAX;
+
 struct InFlightPart {
     std::uint64_t line = 0;
     std::uint64_t value = 0;
     std::uint32_t store = 0; // InFlightStores::stores()
     std::uint8_t offset = 0; // in the line
     std::uint8_t size = 0;
+    // The flush that waits for a fence to guarantee it; of a non-temporal store itself.
+    std::uint64_t flush_seq = kNoFlush;
 };
 
 // Which parts are in PM, by their place in InFlightStores::parts.

@@ -58,6 +58,17 @@ Levels levels_with(const states::ItemTable &table, Base base, const std::set<std
     return path.with(0, chosen);
 }
 
+// What has nothing of what is needed, or lacks nothing of it, may fail because of another bug.
+std::vector<Levels> candidates(const states::ItemTable &table, const NeededStores &needed)
+{
+    std::vector<Levels> asked;
+    if (!needed.persisted.empty() || needed.lost.empty())
+        asked.push_back(levels_with(table, Base::none, needed.persisted));
+    if (!needed.lost.empty() || needed.persisted.empty())
+        asked.push_back(levels_with(table, Base::all, needed.lost));
+    return asked;
+}
+
 } // namespace
 
 std::optional<CrashState> find_earliest_failure(const TracePoints &points,
@@ -78,9 +89,7 @@ std::optional<CrashState> find_earliest_failure(const TracePoints &points,
         image::open_point(points.reader, points.initial, asked, points.incidental,
                           [&](image::OpenPoint &point) {
                               asker.enter(point);
-                              for (const Levels &levels :
-                                   {levels_with(point.items(), Base::none, needed.persisted),
-                                    levels_with(point.items(), Base::all, needed.lost)}) {
+                              for (const Levels &levels : candidates(point.items(), needed)) {
                                   const std::optional<Said> said = asker.ask(point, levels);
                                   stopped = stopped || !said;
                                   fails = said == Said::fails_alike;

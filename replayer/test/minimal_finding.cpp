@@ -141,6 +141,22 @@ json tests_json(const MinimalFinding &minimal)
             {"asked", asked}};
 }
 
+// Of the pair, where states that have nothing to do with it fail too.
+std::string difference(const MinimalFinding &minimal, Regions regions)
+{
+    std::vector<MinimalStore> persisted;
+    std::vector<MinimalStore> lost;
+    for (const MinimalStore &store : minimal.differ)
+        (store.at.role == kPersisted ? persisted : lost).push_back(store);
+    std::string words;
+    if (!persisted.empty())
+        words += words_of(persisted, regions, "persisted", "persisted");
+    if (!lost.empty())
+        words += (words.empty() ? "" : " and ") + words_of(lost, regions, "was lost", "were lost");
+    return words.empty() ? ""
+                         : "where " + words + " and passes where only that differs; also fails ";
+}
+
 } // namespace
 
 std::string sentence(const MinimalFinding &minimal, Regions regions)
@@ -161,8 +177,8 @@ std::string sentence(const MinimalFinding &minimal, Regions regions)
     if (lacks)
         return fmt::format("{} {}, whatever else persisted{}", fails, lost,
                            where_earliest(minimal));
-    return fmt::format("fails with all and with none of the stores in flight{}{}",
-                       minimal.passing ? ", and passes with some of them" : "",
+    const std::string differ = difference(minimal, regions);
+    return fmt::format("fails {}with all and with none of the stores in flight{}", differ,
                        where_earliest(minimal));
 }
 

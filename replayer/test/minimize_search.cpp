@@ -2,6 +2,7 @@
 // See minimize_search.h.
 #include "replayer/test/minimize_search.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 #include <vector>
@@ -35,7 +36,12 @@ public:
             return found;
         found.fewest = nearest(states::levels_of(table_, Base::none), failing, Said::fails_alike);
         found.most = nearest(states::levels_of(table_, Base::all), found.fewest, Said::fails_alike);
-        find_pair(found);
+        const Levels all = states::levels_of(table_, Base::all);
+        const Levels none = states::levels_of(table_, Base::none);
+        found.fails_at_both_ends = !stopped_ && found.most == all && found.fewest == none;
+        if (found.fails_at_both_ends)
+            look_in_between(none, all);
+        find_pair(found, found.fails_at_both_ends ? failing : found.most);
         // Where another failure comes first, nobody knows what the state would have been without.
         found.holds_between = !stopped_ && fails_between(found.fewest, found.most) && !others_;
         found.complete = !stopped_;
@@ -97,9 +103,25 @@ private:
         return best;
     }
 
-    void find_pair(Minimum &found)
+    bool some_pass() const
     {
-        const Levels ends[] = {found.most, found.fewest};
+        return std::any_of(said_.begin(), said_.end(),
+                           [](const auto &each) { return each.second == Said::passes; });
+    }
+
+    // A quarter of the stores, half of them or three quarters, in their order.
+    void look_in_between(const Levels &none, const Levels &all)
+    {
+        const LevelPath path(table_, none, all);
+        for (const std::size_t quarters : {2, 1, 3})
+            if (!some_pass())
+                says(path.with(path.changes().size() * quarters / 4), Said::passes);
+    }
+
+    // With `fewest` or that one.
+    void find_pair(Minimum &found, const Levels &one)
+    {
+        const Levels ends[] = {one, found.fails_at_both_ends ? one : found.fewest};
         Pair best = best_pair(ends);
         found.failing = found.most;
         if (best.changes == SIZE_MAX)

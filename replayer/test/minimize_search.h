@@ -9,15 +9,9 @@
 #include <span>
 
 #include "replayer/states/level_path.h"
+#include "replayer/test/pool/deciding_stores.h"
 
 namespace fencepost::test {
-
-// What a guest made of a state.
-enum class Said {
-    passes,
-    fails_alike, // as the state that is minimized
-    other,       // fails in another way, or it could not be told
-};
 
 // Nothing: no more may be asked.
 using AskState = std::function<std::optional<Said>(const states::Levels &)>;
@@ -36,10 +30,15 @@ struct Minimum {
     states::Levels failing = {};
     std::optional<states::Levels> passing = {};
     std::uint64_t changes = 0; // stores in which the pair differs
+    // It fails with everything and with nothing: another bug makes one of the two fail, or nothing
+    // in flight matters. What the pair says is then about the state that was minimized.
+    bool fails_at_both_ends = false;
 };
 
-// Of k stores that matter among n in flight, asks about k * (log2(n) + 2) states twice. No state is
-// asked about twice. `table`: of the crash point; `known_passes`: states of it that passed before.
+// Of k stores that matter among n in flight, asks about k * (log2(n) + 2) states twice. Where both
+// everything and nothing fail, about the nearest known pass, or what persists if some of the stores
+// do so in their order. No state is asked about twice. `table`: of the crash point; `known_passes`:
+// states of it that passed before.
 Minimum minimize_state(const states::ItemTable &table, const states::Levels &failing,
                        std::span<const states::Levels> known_passes, const AskState &ask);
 

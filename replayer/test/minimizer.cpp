@@ -28,6 +28,16 @@ std::set<std::uint64_t> changed_stores(const states::ItemTable &table, Base base
     return seqs;
 }
 
+NeededStores needed_between(const states::ItemTable &table, const Levels &passing,
+                            const Levels &failing)
+{
+    NeededStores needed;
+    const LevelPath path(table, passing, failing);
+    for (const states::LevelChange &each : path.changes())
+        (each.persists ? needed.persisted : needed.lost).insert(each.seq);
+    return needed;
+}
+
 } // namespace
 
 Minimizer::Minimizer(const run::RunFiles &run, const trace::TraceReader &reader,
@@ -84,8 +94,11 @@ void Minimizer::search(image::OpenPoint &point, MinimalFinding &minimal, NeededS
     minimal.failing.state = states::id_of(point.state(found.failing));
     minimal.persisted = stores(found.fewest, states::levels_of(table, Base::none));
     minimal.lost = stores(found.most, states::levels_of(table, Base::all));
-    needed.persisted = changed_stores(table, Base::none, found.fewest);
-    needed.lost = changed_stores(table, Base::all, found.most);
+    if (found.fails_at_both_ends && found.passing)
+        needed = needed_between(table, *found.passing, found.failing);
+    else
+        needed = {changed_stores(table, Base::none, found.fewest),
+                  changed_stores(table, Base::all, found.most)};
     minimal.failing.confirmed =
         found.complete && asker_.confirm(point, found.failing, Said::fails_alike);
     if (!found.passing)

@@ -164,7 +164,6 @@ bool TestWalk::image(image::ReadyImage &image)
 void TestWalk::submit(image::ReadyImage &image, std::uint64_t number, std::string id,
                       bool architectural)
 {
-    pending_[number] = {std::move(id), architectural, image.last_store()};
     ++submitted_;
     Assignment assignment;
     assignment.image = number;
@@ -172,7 +171,11 @@ void TestWalk::submit(image::ReadyImage &image, std::uint64_t number, std::strin
     assignment.content = image.take();
     assignment.stores = image.stores();
     assignment.confirm_pass = wants_confirmation(image.identity());
-    triage_.expect(number);
+    pending_[number] = {std::move(id),
+                        architectural,
+                        image.last_store(),
+                        {assignment.state.choice, assignment.stores}};
+    triage_.expect(number, assignment.state.seq);
     pool_.submit(std::move(assignment));
 }
 
@@ -207,6 +210,7 @@ void TestWalk::settle(Outcome outcome)
 {
     auto pending = pending_.extract(outcome.image);
     CHECK(!pending.empty(), "an outcome of an image that was submitted");
+    Pending &kept = pending.mapped();
     const Verdict verdict = outcome.judgement.verdict;
     ++report_.tested;
     ++report_.verdicts[to_string(verdict)];
@@ -220,13 +224,15 @@ void TestWalk::settle(Outcome outcome)
     report_.patch_seconds += outcome.patch_seconds;
     if (!is_failure(verdict)) {
         results_.put_outcome(outcome, "");
-        triage_.pass(outcome.image);
+        if (verdict == Verdict::pass)
+            triage_.pass(outcome.image, std::move(kept.passing));
+        else
+            triage_.refuse(outcome.image);
         return;
     }
     ++pace_.failing;
     pace_.failing_seconds +=
         outcome.judge_seconds + outcome.restore_seconds + outcome.patch_seconds;
-    Pending &kept = pending.mapped();
     triage_.add({std::move(outcome), std::move(kept.state), kept.architectural, kept.last_store});
 }
 

@@ -38,6 +38,7 @@ private:
         std::string state;
         bool architectural = true;
         trace::EventRef last_store; // before the power failure
+        PassingState passing = {};  // if it does
     };
 
     states::WalkOptions options_of_turn() const;

@@ -2,6 +2,7 @@
 // See triage.h.
 #include "replayer/test/triage.h"
 
+#include <iterator>
 #include <utility>
 
 #include "analyzer/findings/site_name.h"
@@ -13,6 +14,8 @@ namespace fencepost::test {
 using oracle::Verdict;
 
 namespace {
+
+constexpr std::size_t kMostPasses = 64; // kept of a crash point
 
 const oracle::Evidence &evidence_of(const Failure &failure)
 {
@@ -47,23 +50,72 @@ bool Triage::may_ask(const Failure &failure) const
            !stopped_ && !deadline_.passed();
 }
 
-void Triage::expect(std::uint64_t image)
+void Triage::expect(std::uint64_t image, std::uint64_t seq)
 {
     numbers_[image] = turns_before_ + turns_.size();
-    turns_.push_back({.image = image});
+    turns_.push_back({.image = image, .seq = seq});
+    std::erase_if(passes_, [&](const auto &point) {
+        return point.first != turns_.front().seq && point.second.rbegin()->first < turns_before_;
+    });
+}
+
+std::uint64_t Triage::number_of(std::uint64_t image) const
+{
+    const auto number = numbers_.find(image);
+    CHECK(number != numbers_.end(), "an image that is being tested");
+    return number->second;
 }
 
 Triage::Turn &Triage::turn_of(std::uint64_t image)
 {
-    const auto number = numbers_.find(image);
-    CHECK(number != numbers_.end(), "an image that is being tested");
-    return turns_[number->second - turns_before_];
+    return turns_[number_of(image) - turns_before_];
 }
 
-void Triage::pass(std::uint64_t image)
+void Triage::pass(std::uint64_t image, PassingState state)
+{
+    Turn &turn = turn_of(image);
+    turn.judged = true;
+    if (state.stores.in_flight) {
+        auto &passes = passes_[turn.seq];
+        passes.emplace(number_of(image), std::move(state));
+        if (passes.size() > kMostPasses)
+            passes.erase(std::prev(passes.end())); // the first ones are the same with any workers
+    }
+    advance();
+}
+
+void Triage::refuse(std::uint64_t image)
 {
     turn_of(image).judged = true;
     advance();
+}
+
+// All that came before it at its crash point has its verdict, so that whoever is asked gets the
+// same question whichever worker is done first.
+bool Triage::passes_are_known(std::uint64_t image)
+{
+    const std::uint64_t place = number_of(image) - turns_before_;
+    for (std::uint64_t before = place; before > 0; --before) {
+        const Turn &other = turns_[before - 1];
+        if (other.seq != turns_[place].seq)
+            return true;
+        if (!other.judged)
+            return false;
+    }
+    return true;
+}
+
+std::vector<Neighbour> Triage::passes_before(const Turn &turn) const
+{
+    std::vector<Neighbour> found;
+    const auto here = passes_.find(turn.seq);
+    if (here == passes_.end())
+        return found;
+    const auto &stores = turn.failed->failure.outcome.failed->stores;
+    for (const auto &[number, pass] : here->second)
+        if (number < number_of(turn.image) && pass.stores.in_flight == stores.in_flight)
+            found.push_back({pass.choice, pass.stores.present});
+    return found;
 }
 
 void Triage::add(Failure failure)
@@ -80,6 +132,7 @@ void Triage::add(Failure failure)
     // Its answer may be there when its turn comes.
     const oracle::Evidence &evidence = evidence_of(turn.failed->failure);
     if (may_ask(turn.failed->failure) && !asked_.contains(Grouping::key_of(evidence)) &&
+        passes_are_known(turn.image) &&
         grouping_.explained_by(evidence, turn.failed->explanation).empty())
         ask(turn);
     advance();
@@ -91,7 +144,8 @@ void Triage::ask(Turn &turn)
     const oracle::Evidence &evidence = evidence_of(failure);
     asked_.insert(Grouping::key_of(evidence));
     turn.asked = true;
-    pool_.ask({std::move(*failure.outcome.failed), evidence, deadline_});
+    std::vector<Neighbour> passes = passes_before(turn);
+    pool_.ask({std::move(*failure.outcome.failed), evidence, std::move(passes), deadline_});
 }
 
 void Triage::take(Answer answer)

@@ -32,6 +32,12 @@ struct Failure {
     trace::EventRef last_store; // before the power failure
 };
 
+// An image that passed: a way in where another at its crash point fails.
+struct PassingState {
+    states::Choice choice = {};
+    image::StateStores stores = {};
+};
+
 // For the thread that writes the results. Failures become part of findings in the order in which
 // their images were submitted, whichever worker is done first: the same test has the same findings.
 // Of failures with the same evidence one at a time is asked about.
@@ -48,9 +54,11 @@ public:
     // `pool` and `hangs`: of the test. Nothing is asked after `deadline`.
     Triage(const Desk &desk, WorkerPool &pool, const HangWatch &hangs, Deadline deadline);
 
-    // Every image that is tested, in the order of the walk; what came out follows.
-    void expect(std::uint64_t image);
-    void pass(std::uint64_t image);
+    // Every image that is tested, in the order of the walk, with its crash point; what came out
+    // follows.
+    void expect(std::uint64_t image, std::uint64_t seq);
+    void pass(std::uint64_t image, PassingState state);
+    void refuse(std::uint64_t image); // what came out is no verdict
     void add(Failure failure);
     void take(Answer answer);
     // From now on a failure that nobody was asked about yet is part of a finding as far as it is
@@ -75,6 +83,7 @@ private:
     // An image's place in the order.
     struct Turn {
         std::uint64_t image = 0;
+        std::uint64_t seq = 0; // its crash point
         bool judged = false;
         bool asked = false;
         std::optional<Case> failed = {};
@@ -82,7 +91,10 @@ private:
     };
 
     bool may_ask(const Failure &failure) const;
+    std::uint64_t number_of(std::uint64_t image) const;
     Turn &turn_of(std::uint64_t image);
+    bool passes_are_known(std::uint64_t image);
+    std::vector<Neighbour> passes_before(const Turn &turn) const;
     void ask(Turn &turn);
     void advance();
     bool finish(Turn &turn);
@@ -104,7 +116,9 @@ private:
     std::deque<Turn> turns_;                                   // that have not come
     std::uint64_t turns_before_ = 0;                           // that have
     std::unordered_map<std::uint64_t, std::uint64_t> numbers_; // of the turns, by image
-    std::set<std::string> asked_;                              // kinds of evidence, at the moment
+    // Some of each crash point whose images are on their way, by their numbers.
+    std::map<std::uint64_t, std::map<std::uint64_t, PassingState>> passes_;
+    std::set<std::string> asked_; // kinds of evidence, at the moment
     std::set<std::uint64_t> open_;
     std::size_t findings_ = 0;
     std::set<std::string> bugs_;

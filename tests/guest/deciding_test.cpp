@@ -112,6 +112,58 @@ TEST(Findings, WhatDecidesIsFoundByTests)
     EXPECT_GT(fresh.probes, 0u);
 }
 
+// "value" is not flushed though "valid" says that it is there, and "early" may not be there before
+// "late": while both are in flight, images fail with everything and with nothing. What recovery
+// says is the same.
+const char *const kBothEnds = R"(
+pm.size = "32M"
+file_system.type = "ext4"
+[setup]
+script = "dd if=/dev/zero of=ledger bs=4096 count=4 2>/dev/null"
+[workload]
+kind = "ops"
+text = """
+open f ledger rdwr
+map m f 0 16384
+store m 0 "valuevalue"
+store m 4096 "valid"
+flush m 4096 5
+fence
+store m 8192 "early"
+store m 2048 "n"
+flush m 2048 1
+fence
+store m 12288 "late"
+flush m 12288 4
+fence
+unmap m
+"""
+[test]
+oracles = ["program"]
+recovery = ["sh", "-c", """
+has() { [ \"$(dd if=/mnt/pm/ledger bs=1 skip=$1 count=${#2} 2>/dev/null)\" = $2 ]; }
+if has 4096 valid; then has 0 valuevalue || { echo wrong; exit 1; }; fi
+if has 8192 early; then has 12288 late || { echo wrong; exit 1; }; fi
+"""]
+)";
+
+TEST(Findings, WhatDecidesBetweenTwoBugs)
+{
+    const RecordedRun both_ends(kBothEnds);
+    const auto judge = both_ends.judge({});
+    TestOptions options = options_of("none-all,subsets:1");
+    options.walk.window =
+        states::parse_window("op:3-11", trace::TraceReader(both_ends.files().trace()));
+    const TestReport report = test_run(both_ends.files(), both_ends.guest(), *judge, options, {});
+    ASSERT_EQ(report.findings.size(), 2u);
+    const Finding &value = report.findings[0];
+    EXPECT_EQ(value.absent_code, (std::vector<std::string>{"in: store m 0 \"valuevalue\""}));
+    const Finding &early = report.findings[1];
+    EXPECT_EQ(early.decides, findings::Decides::present) << "and not neither";
+    EXPECT_EQ(early.present_code, (std::vector<std::string>{"in: store m 8192 \"early\""}));
+    EXPECT_EQ(value.summary, early.summary);
+}
+
 // What the first failing image says comes out when other images are done.
 class LateFirst : public oracle::Judge {
 public:

@@ -6,28 +6,14 @@
 
 #include <gtest/gtest.h>
 
-#include "base/files.h"
-#include "replayer/test/pool/deciding_stores.h"
-#include "tests/golden/trace_text.h"
-#include "tests/states/image_listener.h"
 #include "tests/states/pm_work.h"
 #include "tests/states/small_trace_file.h"
+#include "tests/unit/deciding_fixture.h"
 
 namespace fencepost::test {
 namespace {
 
-using image::InFlightStores;
 using image::LineContent;
-using image::PartChoice;
-using image::StateImages;
-using image::StateStores;
-using states::StateView;
-
-StateStores stores_of(const StateView &state)
-{
-    const auto in_flight = std::make_shared<InFlightStores>(*state.items);
-    return {in_flight, in_flight->parts_of(state, *state.items)};
-}
 
 // The identity of the guaranteed image with these parts over it.
 image::Hash128 identity_of(const InFlightStores &stores, const PartChoice &parts,
@@ -56,36 +42,6 @@ image::Hash128 identity_by_name(const states::Choice &choice, const StateView &s
     enumeration.run(states::parse_crash_state(id).choice);
     return identity;
 }
-
-class DecidingStoresTest : public testing::Test {
-protected:
-    std::filesystem::path path() const { return directory_.path() / "trace.db"; }
-
-    // Calls visit(state, images) for each state.
-    void walk(const states::WalkOptions &options, const image::Listener::Visit &visit) const
-    {
-        const trace::TraceReader reader(path());
-        const image::InitialImage initial(reader);
-        image::Listener listener(initial, visit);
-        states::StateWalk(reader, options).run(listener);
-    }
-    // The state of that choice at the end of the trace.
-    StateStores state_of(const std::string &text, const std::string &choice) const
-    {
-        golden::write_trace(text, path());
-        StateStores found;
-        walk({.strategies = states::parse_strategies("none-all,subsets:2")},
-             [&](const StateView &state, StateImages &) {
-                 if (text_of(state.levels.choice()) == choice)
-                     found = stores_of(state);
-                 return true;
-             });
-        EXPECT_TRUE(found.in_flight) << "no state " << choice;
-        return found;
-    }
-
-    const TemporaryDirectory directory_{testing::TempDir(), "deciding"};
-};
 
 std::vector<std::uint64_t> first_of_each_site(const StateStores &state, bool present)
 {
@@ -156,7 +112,7 @@ TEST_F(DecidingStoresTest, EveryProbeIsALegalState)
                           images.hash(state));
                 for (const bool answer : {false, true})
                     find_deciding_stores(
-                        stores, state.levels.choice(), [&](const Neighbour &probe) {
+                        stores, state.levels.choice(), {}, [&](const Neighbour &probe) {
                             ++probes;
                             const image::Hash128 identity =
                                 identity_of(*stores.in_flight, probe.parts, images);
@@ -164,7 +120,7 @@ TEST_F(DecidingStoresTest, EveryProbeIsALegalState)
                                 << "round " << round << ", before event " << state.point.seq;
                             EXPECT_EQ(identity_by_name(probe.choice, state, images), identity)
                                 << text_of(probe.choice);
-                            return std::optional(answer == (probes % 2 == 0));
+                            return said(answer == (probes % 2 == 0));
                         });
                 return !HasFailure();
             });
@@ -195,7 +151,7 @@ TEST_F(DecidingStoresTest, PartsMakeTheImagesOfTheirStates)
              for (std::size_t i = 0; i < stores.present.size(); ++i)
                  in_state[stores.in_flight->parts()[i].store] += stores.present[i];
              // In every probe a run is whole or not there, or torn where the state has it torn.
-             find_deciding_stores(stores, state.levels.choice(), [&](const Neighbour &probe) {
+             find_deciding_stores(stores, state.levels.choice(), {}, [&](const Neighbour &probe) {
                  std::vector<unsigned> there(parts.size());
                  for (std::size_t i = 0; i < probe.parts.size(); ++i)
                      there[stores.in_flight->parts()[i].store] += probe.parts[i];
@@ -205,7 +161,7 @@ TEST_F(DecidingStoresTest, PartsMakeTheImagesOfTheirStates)
                  for (std::size_t i = 0; i < parts.size(); ++i)
                      EXPECT_TRUE(parts[i] < 16 || there[i] == 0 || there[i] == parts[i] ||
                                  there[i] == in_state[i]);
-                 return std::optional(++probes % 3 == 0);
+                 return said(++probes % 3 == 0);
              });
              EXPECT_TRUE(std::is_sorted(
                  stores.in_flight->stores().begin(), stores.in_flight->stores().end(),
@@ -215,31 +171,6 @@ TEST_F(DecidingStoresTest, PartsMakeTheImagesOfTheirStates)
          });
     EXPECT_GT(states, 100u);
     EXPECT_GT(in_runs, 10u) << "the trace has no runs";
-}
-
-// A record (events 0, 1, 2), a flag that says that it is there (3), something else (4), and
-// something in a line that was written before (5).
-constexpr const char *kRecordAndFlag = R"(
-store pmem0+0x40 8 = 1 @head
-store pmem0+0x80 8 = 2 @middle
-store pmem0+0xc0 8 = 3 @tail
-store pmem0+0x100 8 = 4 @flag
-store pmem0+0x140 8 = 5 @other
-store pmem0+0x48 8 = 6 @late
-)";
-
-// Whether the parts hold the store of that event.
-bool holds(const StateStores &state, const PartChoice &parts, std::uint64_t seq)
-{
-    for (std::size_t i = 0; i < parts.size(); ++i)
-        if (parts[i] && state.in_flight->stores()[state.in_flight->parts()[i].store].seq == seq)
-            return true;
-    return false;
-}
-
-std::optional<std::uint64_t> seq_of(const std::optional<trace::EventRef> &store)
-{
-    return store ? std::optional(store->seq) : std::nullopt;
 }
 
 struct Case {
@@ -274,11 +205,11 @@ TEST_F(DecidingStoresTest, AreThoseThatMakeTheDifference)
     for (const Case &each : cases) {
         const StateStores state = state_of(kRecordAndFlag, each.choice);
         const auto fails = [&](const Neighbour &probe) {
-            return std::optional(
+            return said(
                 each.fails([&](std::uint64_t seq) { return holds(state, probe.parts, seq); }));
         };
-        ASSERT_TRUE(*fails({{}, state.present})) << each.what;
-        const auto found = find_deciding_stores(state, {}, fails);
+        ASSERT_EQ(fails({{}, state.present}), Said::fails_alike) << each.what;
+        const auto found = find_deciding_stores(state, {}, {}, fails);
         ASSERT_TRUE(found) << each.what;
         EXPECT_EQ(seq_of(found->absent), each.absent) << each.what;
         EXPECT_EQ(seq_of(found->present), each.present) << each.what;
@@ -295,9 +226,9 @@ TEST_F(DecidingStoresTest, AsksFewQuestionsAndGivesUpWithoutAnswers)
     unsigned asked = 0;
     const auto fails = [&](const Neighbour &probe) {
         ++asked;
-        return std::optional(holds(state, probe.parts, 600) && !holds(state, probe.parts, 345));
+        return said(holds(state, probe.parts, 600) && !holds(state, probe.parts, 345));
     };
-    const auto found = find_deciding_stores(state, {}, fails);
+    const auto found = find_deciding_stores(state, {}, {}, fails);
     ASSERT_TRUE(found);
     EXPECT_EQ(seq_of(found->absent), 345u);
     EXPECT_EQ(seq_of(found->present), 600u);
@@ -306,9 +237,11 @@ TEST_F(DecidingStoresTest, AsksFewQuestionsAndGivesUpWithoutAnswers)
     const unsigned needed = asked;
     for (unsigned answers = 0; answers < needed; ++answers) {
         asked = 0;
-        EXPECT_FALSE(find_deciding_stores(
-            state, {},
-            [&](const Neighbour &probe) { return asked == answers ? std::nullopt : fails(probe); }))
+        EXPECT_FALSE(find_deciding_stores(state, {}, {},
+                                          [&](const Neighbour &probe) {
+                                              return asked == answers ? std::optional<Said>()
+                                                                      : fails(probe);
+                                          }))
             << answers << " answers";
         EXPECT_EQ(asked, answers);
     }

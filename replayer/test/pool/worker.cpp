@@ -245,7 +245,7 @@ Answer Worker::explain(const Question &question, const std::function<bool()> &ma
     const oracle::Evidence &failure = question.failure;
     Answer answer = {.image = question.failed.image};
     const Stopwatch watch;
-    const auto fails_alike = [&](const Neighbour &neighbour) -> std::optional<bool> {
+    const auto ask = [&](const Neighbour &neighbour) -> std::optional<Said> {
         answer.gave_up = !may_go_on() || question.deadline.passed();
         if (answer.gave_up || watch.seconds() > kMostProbeSeconds)
             return std::nullopt;
@@ -259,11 +259,13 @@ Answer Worker::explain(const Question &question, const std::function<bool()> &ma
             (said.verdict == Verdict::guest_hang && failure.verdict != Verdict::guest_hang))
             return std::nullopt;
         probe.alike = is_failure(said.verdict) && same_failure(deciding_evidence(said), failure);
-        return probe.alike;
+        if (said.verdict == Verdict::pass)
+            return Said::passes;
+        return probe.alike ? Said::fails_alike : Said::other;
     };
     try {
-        answer.decided =
-            find_deciding_stores(question.failed.stores, question.failed.state.choice, fails_alike);
+        answer.decided = find_deciding_stores(question.failed.stores, question.failed.state.choice,
+                                              question.passes, ask);
     } catch (const Error &error) {
         // Trouble of the machine that stays is met by the next image or by the audit, and so is an
         // interrupt.

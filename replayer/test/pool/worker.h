@@ -62,6 +62,7 @@ struct Outcome {
 struct Question {
     Assignment failed; // with its stores
     oracle::Evidence failure;
+    std::vector<Neighbour> passes = {}; // states of its crash point that do
     Deadline deadline = Deadline::never();
 };
 
