@@ -22,6 +22,8 @@ public:
     // A file that is no baseline is an Error(usage).
     explicit KnownFindings(const std::filesystem::path &file);
 
+    // By what a finding is called, or would be if another of its images had come first, as it may
+    // when another bug is fixed. Callers that the file does not have may have a bug of their own.
     void mark(std::vector<Finding> &findings);
     // One sentence for each that was not marked, of rules or of everything else.
     std::vector<std::string> gone(bool of_rules) const;
@@ -29,10 +31,11 @@ public:
 
 private:
     struct Entry {
-        bool of_rule = true;
-        std::string scope = {}; // of a crash finding; empty: whoever it works for
+        Finding finding = {}; // as far as the file has it
         bool found = false;
     };
+    Entry *entry_of(const Finding &finding);
+
     std::map<std::string, Entry> entries_;
 };
 

@@ -124,6 +124,13 @@ struct Finding {
     std::vector<std::string> present_code = {};
     // Whom the code of `present` works for, or of `last` if no store decides; empty: several.
     std::string scope = {};
+    // Functions for which the code that decides was at work, as far as tests said. Each of them may
+    // be the one that is wrong. None: that code breaks its own order.
+    std::vector<std::string> callers = {};
+    // What it would be called if another of its images had come first.
+    std::vector<std::string> other_ids = {};
+    // What is lost had been flushed: it lacks a fence.
+    bool unfenced = false;
     std::vector<Symptom> also = {};       // the most frequent first
     std::string state = {};               // id of the state that shows it
     std::uint64_t image = 0;              // its number in results.db

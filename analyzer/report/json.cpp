@@ -74,6 +74,9 @@ void add_judgement(json &result, const Finding &finding)
     result["present_sites"] = finding.present_sites.size();
     result["absent_code"] = finding.absent_code;
     result["present_code"] = finding.present_code;
+    result["callers"] = finding.callers;
+    result["other_ids"] = finding.other_ids;
+    result["unfenced"] = finding.unfenced;
     result["also"] = json::array();
     for (const findings::Symptom &each : finding.also)
         result["also"].push_back({{"verdict", each.verdict},

@@ -22,7 +22,7 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-constexpr std::size_t kMostCode = 3;
+constexpr std::size_t kMostNames = 3;
 constexpr std::size_t kMostSymptoms = 3;
 
 std::string plural(std::uint64_t count, std::string_view one, std::string_view many)
@@ -105,18 +105,33 @@ std::string code_of(const Place *place)
            (place->operation.empty() ? "" : " (in: " + place->operation + ")");
 }
 
+std::string some_of(const std::vector<std::string> &names)
+{
+    return names.size() > kMostNames
+               ? fmt::format("{} and {} more", fmt::join(std::span(names).first(kMostNames), ", "),
+                             names.size() - kMostNames)
+               : fmt::format("{}", fmt::join(names, ", "));
+}
+
+// Each of several callers may be the one that forgets something.
+std::string for_callers(const Finding &finding)
+{
+    return finding.callers.size() < 2 ? "" : "; stored for " + some_of(finding.callers);
+}
+
 // "append+0x8 (in: write a)", or which it could be.
 std::string store_of(const Finding &finding, std::string_view role, std::size_t sites,
                      const std::vector<std::string> &code)
 {
     if (const Place *place = place_of(finding, role))
         return code_of(place);
-    const std::string which =
-        code.size() > kMostCode
-            ? fmt::format("{} and {} more", fmt::join(std::span(code).first(kMostCode), ", "),
-                          code.size() - kMostCode)
-            : fmt::format("{}", fmt::join(code, ", "));
+    const std::string which = some_of(code);
     return fmt::format("one of {} stores{}{}", sites, which.empty() ? "" : " of ", which);
+}
+
+const char *how_lost(const Finding &finding)
+{
+    return finding.unfenced ? " (flushed, not fenced)" : "";
 }
 
 } // namespace
@@ -132,11 +147,12 @@ std::string what_decides(const Finding &finding)
     const std::string last = code_of(place_of(finding, findings::kLast));
     switch (finding.decides) {
     case Decides::order:
-        return fmt::format("{} lost, {} persisted", absent, present);
+        return fmt::format("{} lost{}, {} persisted{}", absent, how_lost(finding), present,
+                           for_callers(finding));
     case Decides::absent:
-        return absent + " lost";
+        return absent + " lost" + how_lost(finding) + for_callers(finding);
     case Decides::present:
-        return present + " persisted";
+        return present + " persisted" + for_callers(finding);
     case Decides::neither:
         return "fails with all and with none of the stores in flight; last store: " + last;
     case Decides::unknown:

@@ -12,6 +12,7 @@ using findings::Finding;
 namespace {
 
 constexpr std::string_view kDamage = "damage";
+constexpr std::size_t kIdSize = 12;
 
 bool has_one(const std::vector<StoreInFlight> &stores, trace::SiteId site,
              const std::vector<std::string> &code)
@@ -93,6 +94,20 @@ std::string without_quoted(std::string_view text)
     return kept;
 }
 
+std::string words_of(const oracle::Evidence &evidence)
+{
+    return evidence.oracle + '\n' + without_quoted(evidence.summary);
+}
+
+// What is lost waits for a fence that is missing before the store that persists, whoever wrote what
+// that fence would have guaranteed.
+bool same_fence(const Finding &finding, const Explanation &explanation)
+{
+    return finding.unfenced && is_unfenced(explanation) && explanation.decided->present &&
+           is_common(finding.present_code, explanation.present_code.name) &&
+           finding.scope == explanation.present_code.caller();
+}
+
 } // namespace
 
 std::string_view class_of(std::string_view verdict)
@@ -146,7 +161,7 @@ bool same_cause(const Finding &finding, const Explanation &explanation)
         return is_later(finding, explanation);
     if (decided.absent && is_common(finding.absent_code, explanation.absent_code.name))
         return true;
-    if (same_function(finding, explanation))
+    if (same_function(finding, explanation) || same_fence(finding, explanation))
         return true;
     if (decided.present && has_flag_already(finding, explanation))
         return true;
@@ -161,6 +176,10 @@ bool same_flag(const Finding &finding, const Explanation &explanation)
         return finding.decides == Decides::neither || present_is_there(finding, explanation);
     if (has_flag_already(finding, explanation))
         return true;
+    // Before the same flag, one thing was flushed and lacks its fence, the other was not flushed.
+    if (decided.absent && !finding.absent_code.empty() &&
+        finding.unfenced != is_unfenced(explanation))
+        return false;
     return decided.present && is_common(finding.present_code, explanation.present_code.name) &&
            (finding.scope == explanation.present_code.caller() ||
             (finding.absent_code.empty() && !decided.absent));
@@ -172,28 +191,71 @@ bool continues(const Finding &finding, const Explanation &explanation)
            one_is_there(explanation, finding);
 }
 
-std::string cause_id(const oracle::Evidence &evidence, const Explanation &explanation,
-                     unsigned detail)
+bool is_unfenced(const Explanation &explanation)
+{
+    return explanation.decided->absent && explanation.decided->absent_flushed;
+}
+
+std::string caller_to_blame(const Explanation &explanation)
+{
+    const DecidingStores &decided = *explanation.decided;
+    const std::string &present = explanation.present_code.name;
+    if (!decided.absent)
+        return explanation.present_code.caller();
+    if (decided.present && explanation.absent_code.name == present)
+        return "";
+    if (decided.present && is_in_charge(explanation))
+        return present;
+    return decided.present && is_unfenced(explanation) ? explanation.present_code.caller()
+                                                       : explanation.absent_code.caller();
+}
+
+std::vector<std::string> cause_ids(const oracle::Evidence &evidence, const Explanation &explanation)
 {
     const std::string_view damage = class_of(to_string(evidence.verdict));
-    const std::string words = evidence.oracle + '\n' + without_quoted(evidence.summary);
+    std::vector<std::string> ids;
+    const auto add = [&](std::initializer_list<std::string_view> names) {
+        Digest digest;
+        digest.add(damage);
+        for (const std::string_view name : names)
+            digest.add(name);
+        ids.push_back(digest.hex().substr(0, kIdSize));
+    };
+    const std::string words = words_of(evidence);
+    const StoreCode &absent = explanation.absent_code;
+    const StoreCode &present = explanation.present_code;
     const auto &decided = explanation.decided;
-    Digest digest;
-    digest.add(std::string(damage));
     // What crashes or hangs names its code itself.
-    if (damage != kDamage || !decided || (!decided->absent && !decided->present))
-        digest.add("words").add(words);
-    else if (!decided->absent || (decided->present && is_in_charge(explanation)))
-        digest.add("in").add(explanation.present_code.name);
-    else // the same, as another image of the cause may be the one that lacks nothing
-        digest.add("in").add(explanation.absent_code.name);
-    if (detail > 0)
-        digest.add(explanation.absent_code.name).add(explanation.present_code.name);
-    if (detail > 1)
-        digest.add(scope_of(explanation)).add(words);
-    if (detail > 2)
-        digest.add(std::to_string(detail));
-    return digest.hex().substr(0, 12);
+    if (damage != kDamage || !decided)
+        add({"words", words});
+    else if (!decided->absent && !decided->present) {
+        add({"neither", scope_of(explanation)});
+        add({"words", words});
+    } else if (!decided->absent) // so its caller may be the one that is wrong
+        add({"in", present.name, present.caller()});
+    else if (decided->present && is_in_charge(explanation)) {
+        add({"in", present.name});
+        add({"in", present.name, present.caller()}); // another image may lack nothing
+        add({"in", absent.name});                    // or another store may persist
+    } else {
+        if (decided->present && is_unfenced(explanation))
+            add({"fence", present.name, present.caller()});
+        add({"in", absent.name});
+        add({"in", absent.name, absent.caller()});
+    }
+    return ids;
+}
+
+std::string longer_cause_id(const std::string &id, const oracle::Evidence &evidence,
+                            const Explanation &explanation, unsigned number)
+{
+    Digest digest;
+    digest.add(id).add(explanation.absent_code.name).add(explanation.present_code.name);
+    if (number > 0)
+        digest.add(scope_of(explanation)).add(words_of(evidence));
+    if (number > 1)
+        digest.add(std::to_string(number));
+    return digest.hex().substr(0, kIdSize);
 }
 
 } // namespace fencepost::test

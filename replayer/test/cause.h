@@ -31,6 +31,12 @@ bool one_is_there(const Explanation &explanation, const findings::Finding &findi
 
 // Of a new finding: see findings::Finding.
 std::string scope_of(const Explanation &explanation);
+// What is lost had been flushed.
+bool is_unfenced(const Explanation &explanation);
+// The function that is to blame if not the one whose store decides: the one that has the order of
+// both stores in its charge, or that the decisive store works for. Empty: the store's own function
+// breaks its own order, or nobody knows.
+std::string caller_to_blame(const Explanation &explanation);
 
 // All four: of a finding of the same class, and an explanation that says what decides.
 
@@ -45,9 +51,12 @@ bool same_flag(const findings::Finding &finding, const Explanation &explanation)
 // there, whatever else decides.
 bool continues(const findings::Finding &finding, const Explanation &explanation);
 
-// From names of code and what is wrong. `detail`: how much more than the least it says, where that
-// is the id of another finding.
-std::string cause_id(const oracle::Evidence &evidence, const Explanation &explanation,
-                     unsigned detail);
+// From names of code and what is wrong. First the id, then those that images of the same cause may
+// have.
+std::vector<std::string> cause_ids(const oracle::Evidence &evidence,
+                                   const Explanation &explanation);
+// Where that is the id of another finding; says more with each number.
+std::string longer_cause_id(const std::string &id, const oracle::Evidence &evidence,
+                            const Explanation &explanation, unsigned number);
 
 } // namespace fencepost::test

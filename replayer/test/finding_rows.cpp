@@ -15,19 +15,19 @@ using trace::Statement;
 
 namespace {
 
-std::vector<std::string> code_in(std::string_view text)
+std::vector<std::string> names_in(std::string_view text)
 {
-    std::vector<std::string> code;
+    std::vector<std::string> names;
     if (const auto list = nlohmann::json::parse(text, nullptr, false); list.is_array())
         for (const nlohmann::json &name : list)
             if (name.is_string())
-                code.push_back(name.get<std::string>());
-    return code;
+                names.push_back(name.get<std::string>());
+    return names;
 }
 
-std::string json_of(const std::vector<std::string> &code)
+std::string json_of(const std::vector<std::string> &names)
 {
-    return nlohmann::json(code).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    return nlohmann::json(names).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 std::vector<trace::SiteId> sites_in(std::string_view text)
@@ -51,6 +51,21 @@ void read_place(Statement &row, int column, std::string_view role, Finding &find
                       .stack = static_cast<trace::StackId>(row.number(column + 2))};
     place.operation = row.text(column + 3);
     finding.places.push_back(std::move(place));
+}
+
+// Columns of finding_rows().
+void read_cause(Statement &row, Finding &finding)
+{
+    finding.absent_sites = sites_in(row.text(6));
+    finding.present_sites = sites_in(row.text(7));
+    finding.absent_code = names_in(row.text(23));
+    finding.present_code = names_in(row.text(24));
+    finding.scope = row.text(25);
+    finding.callers = names_in(row.text(26));
+    finding.other_ids = names_in(row.text(27));
+    finding.unfenced = row.number(28) != 0;
+    finding.decides = with_stores(findings::decides_named(row.text(5)).value_or(Decides::unknown),
+                                  !finding.absent_sites.empty(), !finding.present_sites.empty());
 }
 
 void read_evidence(trace::Database &database, Finding &finding)
@@ -101,39 +116,66 @@ void set_title(Finding &finding)
 
 } // namespace
 
-void put_finding_row(trace::Database &database, const Finding &finding)
+namespace {
+
+// All that further images may change, but for places.
+void put_cause(trace::Database &database, const Finding &finding)
 {
     // Texts are borrowed until the row is written.
     const std::string absent_sites = nlohmann::json(finding.absent_sites).dump();
     const std::string present_sites = nlohmann::json(finding.present_sites).dump();
     const std::string absent_code = json_of(finding.absent_code);
     const std::string present_code = json_of(finding.present_code);
-    std::string names[3];
+    const std::string callers = json_of(finding.callers);
+    const std::string other_ids = json_of(finding.other_ids);
+    Statement(database.get(),
+              "UPDATE finding SET decides = ?2, absent_sites = ?3, present_sites = ?4, "
+              "absent_code = ?5, present_code = ?6, scope = ?7, callers = ?8, other_ids = ?9, "
+              "unfenced = ?10 WHERE id = ?1")
+        .bind(1, std::string_view(finding.id))
+        .bind(2, name_of(finding.decides))
+        .bind(3, std::string_view(absent_sites))
+        .bind(4, std::string_view(present_sites))
+        .bind(5, std::string_view(absent_code))
+        .bind(6, std::string_view(present_code))
+        .bind(7, std::string_view(finding.scope))
+        .bind(8, std::string_view(callers))
+        .bind(9, std::string_view(other_ids))
+        .bind(10, std::uint64_t{finding.unfenced})
+        .run();
+}
+
+} // namespace
+
+void put_finding_row(trace::Database &database, const Finding &finding)
+{
+    std::string names[3]; // borrowed until the row is written
     Statement row(
         database.get(),
-        "INSERT INTO finding VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?26, ?13, "
-        "?14, ?15, ?16, ?17, ?18, ?27, ?28, ?19, ?20, ?21, ?22, ?23, ?24, ?25, 1) "
+        "INSERT INTO finding (id, severity, verdict, oracle, summary, decides, "
+        "absent_seq, absent_site, absent_stack, absent_name, absent_operation, "
+        "present_seq, present_site, present_stack, present_name, present_operation, "
+        "last_seq, last_site, last_stack, last_name, last_operation, image, state, "
+        "absent_sites, absent_code, present_sites, present_code, scope, callers, other_ids, "
+        "unfenced, images) "
+        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, "
+        "?18, ?19, ?20, ?21, ?22, ?23, '[]', '[]', '[]', '[]', '', '[]', '[]', 0, 1) "
         "ON CONFLICT (id) DO UPDATE SET images = images + 1, "
-        "(verdict, oracle, summary, decides) = (?3, ?4, ?5, ?6), "
-        "(absent_seq, absent_site, absent_stack, absent_name, absent_operation, absent_sites, "
-        "absent_code) = (?7, ?8, ?9, ?10, ?11, ?12, ?26), "
-        "(present_seq, present_site, present_stack, present_name, present_operation, "
-        "present_sites, present_code) = (?13, ?14, ?15, ?16, ?17, ?18, ?27), scope = ?28, "
-        "(last_seq, last_site, last_stack, last_name, last_operation) = (?19, ?20, ?21, ?22, ?23), "
-        "image = ?24, state = ?25");
+        "(verdict, oracle, summary) = (?3, ?4, ?5), "
+        "(absent_seq, absent_site, absent_stack, absent_name, absent_operation) = "
+        "(?7, ?8, ?9, ?10, ?11), "
+        "(present_seq, present_site, present_stack, present_name, present_operation) = "
+        "(?12, ?13, ?14, ?15, ?16), "
+        "(last_seq, last_site, last_stack, last_name, last_operation) = (?17, ?18, ?19, ?20, ?21), "
+        "image = ?22, state = ?23");
     row.bind(1, std::string_view(finding.id))
         .bind(2, name_of(finding.severity))
         .bind(3, std::string_view(finding.verdict))
         .bind(4, std::string_view(finding.oracle))
         .bind(5, std::string_view(finding.summary))
         .bind(6, name_of(finding.decides))
-        .bind(12, std::string_view(absent_sites))
-        .bind(18, std::string_view(present_sites))
-        .bind(24, finding.image)
-        .bind(25, std::string_view(finding.state))
-        .bind(26, std::string_view(absent_code))
-        .bind(27, std::string_view(present_code))
-        .bind(28, std::string_view(finding.scope));
+        .bind(22, finding.image)
+        .bind(23, std::string_view(finding.state));
     const auto bind = [&](int column, std::string_view role, std::string &name) {
         const Place *place = place_of(finding, role);
         if (!place)
@@ -146,9 +188,10 @@ void put_finding_row(trace::Database &database, const Finding &finding)
             .bind(column + 4, std::string_view(place->operation));
     };
     bind(7, findings::kAbsent, names[0]);
-    bind(13, findings::kPresent, names[1]);
-    bind(19, findings::kLast, names[2]);
+    bind(12, findings::kPresent, names[1]);
+    bind(17, findings::kLast, names[2]);
     row.run();
+    put_cause(database, finding);
 }
 
 void put_workload_finding_row(trace::Database &database, const Finding &finding)
@@ -156,8 +199,10 @@ void put_workload_finding_row(trace::Database &database, const Finding &finding)
     Statement(
         database.get(),
         "INSERT OR IGNORE INTO finding (id, severity, verdict, oracle, summary, decides, "
-        "absent_sites, absent_code, present_sites, present_code, scope, image, state, images) "
-        "VALUES (?1, ?2, ?3, ?4, ?5, 'unknown', '[]', '[]', '[]', '[]', '', 0, '', 0)")
+        "absent_sites, absent_code, present_sites, present_code, scope, callers, other_ids, "
+        "unfenced, image, state, images) "
+        "VALUES (?1, ?2, ?3, ?4, ?5, 'unknown', '[]', '[]', '[]', '[]', '', '[]', '[]', 0, 0, '', "
+        "0)")
         .bind(1, std::string_view(finding.id))
         .bind(2, name_of(finding.severity))
         .bind(3, std::string_view(finding.verdict))
@@ -168,21 +213,10 @@ void put_workload_finding_row(trace::Database &database, const Finding &finding)
 
 void add_to_finding_row(trace::Database &database, const Finding &finding)
 {
-    const std::string absent_sites = nlohmann::json(finding.absent_sites).dump();
-    const std::string present_sites = nlohmann::json(finding.present_sites).dump();
-    const std::string absent_code = json_of(finding.absent_code);
-    const std::string present_code = json_of(finding.present_code);
-    Statement(database.get(), "UPDATE finding SET images = images + 1, decides = ?2, "
-                              "absent_sites = ?3, present_sites = ?4, absent_code = ?5, "
-                              "present_code = ?6, scope = ?7 WHERE id = ?1")
+    Statement(database.get(), "UPDATE finding SET images = images + 1 WHERE id = ?")
         .bind(1, std::string_view(finding.id))
-        .bind(2, name_of(finding.decides))
-        .bind(3, std::string_view(absent_sites))
-        .bind(4, std::string_view(present_sites))
-        .bind(5, std::string_view(absent_code))
-        .bind(6, std::string_view(present_code))
-        .bind(7, std::string_view(finding.scope))
         .run();
+    put_cause(database, finding);
     const auto forget = [&](std::string_view role, const char *statement) {
         if (!place_of(finding, role))
             Statement(database.get(), statement).bind(1, std::string_view(finding.id)).run();
@@ -204,7 +238,8 @@ std::vector<Finding> finding_rows(trace::Database &database)
                    "absent_seq, absent_site, absent_stack, absent_operation, "
                    "present_seq, present_site, present_stack, present_operation, "
                    "last_seq, last_site, last_stack, last_operation, "
-                   "absent_code, present_code, scope FROM finding ORDER BY image");
+                   "absent_code, present_code, scope, callers, other_ids, unfenced FROM finding "
+                   "ORDER BY image");
     while (rows.step()) {
         Finding &finding = found.emplace_back();
         finding.id = rows.text(0);
@@ -214,14 +249,7 @@ std::vector<Finding> finding_rows(trace::Database &database)
         finding.kind = finding.oracle == kWorkloadOracle ? findings::Kind::workload
                                                          : findings::Kind::crash_state;
         finding.summary = rows.text(4);
-        finding.absent_sites = sites_in(rows.text(6));
-        finding.present_sites = sites_in(rows.text(7));
-        finding.absent_code = code_in(rows.text(23));
-        finding.present_code = code_in(rows.text(24));
-        finding.scope = rows.text(25);
-        finding.decides =
-            with_stores(findings::decides_named(rows.text(5)).value_or(Decides::unknown),
-                        !finding.absent_sites.empty(), !finding.present_sites.empty());
+        read_cause(rows, finding);
         finding.image = rows.number(8);
         finding.state = rows.text(9);
         finding.count = rows.number(10);

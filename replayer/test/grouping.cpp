@@ -21,11 +21,22 @@ using Names = std::vector<std::string>;
 // After so many failed searches, further images with the same summary are not probed.
 constexpr unsigned kMostFailedProbes = 3;
 
+// A function that works for a caller of whom nothing is known yet may have been let down by it.
+bool works_for_one(const StoreCode &code, const Finding &finding)
+{
+    return code.callers.empty() || finding.callers.empty() || finding.unfenced ||
+           std::any_of(code.callers.begin(), code.callers.end(), [&](const std::string &caller) {
+               return has(finding.callers, caller) &&
+                      (caller == code.caller() || has(finding.present_code, caller));
+           });
+}
+
 bool lacks_one(const Explanation &explanation, const Finding &finding)
 {
     return std::any_of(explanation.missing.begin(), explanation.missing.end(),
                        [&](const StoreInFlight &store) {
-                           return is_one(store, finding.absent_sites, finding.absent_code);
+                           return is_one(store, finding.absent_sites, finding.absent_code) &&
+                                  works_for_one(store.code, finding);
                        });
 }
 
@@ -90,6 +101,8 @@ void join(Finding &finding, const Explanation &explanation)
         explanation.present_code, present_holds);
     if (joined.absent_sites.empty() && joined.present_sites.empty())
         return;
+    joined.unfenced = joined.unfenced && !joined.absent_sites.empty() &&
+                      (!decided.absent || is_unfenced(explanation));
     joined.decides =
         with_stores(joined.decides, !joined.absent_sites.empty(), !joined.present_sites.empty());
     finding = std::move(joined);
@@ -114,8 +127,32 @@ void set_stores(Finding &finding, const Explanation &explanation)
     set(kPresent, finding.present_sites, finding.present_code, decided.present,
         explanation.present_code);
     finding.scope = scope_of(explanation);
+    finding.unfenced = explanation.decided && is_unfenced(explanation);
     finding.decides = with_stores(explanation.decided ? Decides::neither : Decides::unknown,
                                   !finding.absent_sites.empty(), !finding.present_sites.empty());
+}
+
+// Who may be to blame for this image, if its store is of the finding's code.
+void add_caller(Finding &finding, const Explanation &explanation)
+{
+    if (!explanation.decided || (!explanation.decided->absent && !explanation.decided->present))
+        return;
+    const bool absent = explanation.decided->absent.has_value();
+    const std::string &code = absent ? explanation.absent_code.name : explanation.present_code.name;
+    const bool is_of_finding = has(absent ? finding.absent_code : finding.present_code, code);
+    const bool breaks_own_order = absent && has(finding.present_code, code);
+    const std::string caller = caller_to_blame(explanation);
+    if (is_of_finding && !breaks_own_order && !caller.empty() && !has(finding.callers, caller))
+        finding.callers.push_back(caller);
+}
+
+// Not before it is explained: other causes say the same words.
+void add_ids(Finding &finding, const oracle::Evidence &evidence, const Explanation &explanation)
+{
+    if (explanation.decided)
+        for (const std::string &id : cause_ids(evidence, explanation))
+            if (id != finding.id && !has(finding.other_ids, id))
+                finding.other_ids.push_back(id);
 }
 
 std::string key_of(std::string_view oracle, std::string_view verdict, std::string_view summary)
@@ -202,9 +239,10 @@ bool Grouping::has_id(const std::string &id) const
 
 std::string Grouping::new_id(const oracle::Evidence &evidence, const Explanation &explanation) const
 {
-    std::string id;
-    for (unsigned detail = 0; id.empty() || has_id(id); ++detail)
-        id = cause_id(evidence, explanation, detail);
+    const std::string least = cause_ids(evidence, explanation).front();
+    std::string id = least;
+    for (unsigned number = 0; has_id(id); ++number)
+        id = longer_cause_id(least, evidence, explanation, number);
     return id;
 }
 
@@ -227,6 +265,8 @@ Grouping::Placed Grouping::place(const oracle::Evidence &evidence, const Explana
         set_stores(finding, explanation);
     } else if (explanation.decided)
         join(finding, explanation);
+    add_caller(finding, explanation);
+    add_ids(finding, evidence, explanation);
     ++finding.count;
     return {finding, shows};
 }

@@ -4,7 +4,7 @@
 -- latest image.
 
 PRAGMA application_id = 0x46505253; -- "FPRS"
-PRAGMA user_version = 6;            -- one number up for every incompatible change
+PRAGMA user_version = 7;            -- one number up for every incompatible change
 
 -- What the verdicts are about and what they come from; when something of that changes, the file is made anew.
 CREATE TABLE about (
@@ -109,6 +109,9 @@ CREATE TABLE finding (
     present_sites TEXT NOT NULL, -- likewise
     present_code TEXT NOT NULL, -- likewise
     scope TEXT NOT NULL,        -- the function that the persisted stores work for; where no store decides: the latest store's function, and whom it works for; empty: several
+    callers TEXT NOT NULL,      -- JSON: the functions that the code that decides works for, in images that were asked about: each may be the one that is wrong
+    other_ids TEXT NOT NULL,    -- JSON: what the finding would be called if another of its images had come first
+    unfenced INTEGER NOT NULL,  -- 1: the lost stores had been flushed, so that a fence is missing
     last_seq INTEGER,           -- the latest store before the power failure; NULL: no power failed
     last_site INTEGER,          -- likewise
     last_stack INTEGER,         -- likewise

@@ -95,7 +95,7 @@ class Results:
                     title=summary)
         self.insert("finding", **({"id": finding, "severity": "bug", "verdict": "inconsistent", "oracle": "mount",
                                    "summary": summary, "decides": "order", "absent_sites": "[]", "present_sites": "[]",
-                                   "absent_code": "[]", "present_code": "[]", "scope": "",
+                                   "absent_code": "[]", "present_code": "[]", "scope": "", "callers": "[]", "other_ids": "[]", "unfenced": 0,
                                    "image": image, "state": self.state(seq, choice), "images": 1} | more))
         return image
 

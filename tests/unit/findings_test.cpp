@@ -203,9 +203,11 @@ TEST(KnownFindings, ThoseOfRulesAndOfStatesApart)
     findings::KnownFindings known(file);
     EXPECT_EQ(known.ids(), (std::set<std::string>{"0123456789ab", "missing-flush-1"}));
     EXPECT_EQ(known.gone(true),
-              (std::vector<std::string>{"in the baseline and no longer found: missing-flush-1"}));
+              (std::vector<std::string>{"in the baseline and no longer found: missing-flush-1, " +
+                                        rules[0].title}));
     EXPECT_EQ(known.gone(false),
-              (std::vector<std::string>{"in the baseline and no longer found: 0123456789ab"}));
+              (std::vector<std::string>{
+                  "in the baseline and no longer found: 0123456789ab, record 2 is lost"}));
     EXPECT_TRUE(has_new(states));
     known.mark(states);
     EXPECT_TRUE(states[0].known);
@@ -247,6 +249,14 @@ TEST(ReportText, WhatDecides)
     EXPECT_EQ(text_lines(finding).at(0),
               "  0123456789ab bug inconsistent: record 2 is lost (fsck)");
     EXPECT_EQ(decides(finding), "    3 images; append+0x8 (in: write a) lost");
+    finding.callers = {"put [m]"};
+    EXPECT_EQ(decides(finding), "    3 images; append+0x8 (in: write a) lost");
+    finding.callers = {"a [m]", "b [m]", "c [m]", "d [m]", "e [m]"};
+    finding.unfenced = true;
+    EXPECT_EQ(decides(finding), "    3 images; append+0x8 (in: write a) lost (flushed, not "
+                                "fenced); stored for a [m], b [m], c [m] and 2 more");
+    finding.callers.clear();
+    finding.unfenced = false;
     finding.decides = Decides::order;
     finding.present_sites = {4, 5};
     EXPECT_EQ(decides(finding), "    3 images; append+0x8 (in: write a) lost, "

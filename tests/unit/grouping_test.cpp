@@ -7,8 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "replayer/test/grouping.h"
-#include "tests/unit/made_explanations.h"
+#include "tests/unit/grouping_fixture.h"
 
 namespace fencepost::test {
 namespace {
@@ -17,24 +16,6 @@ using findings::Decides;
 using findings::kAbsent;
 using findings::kPresent;
 using oracle::Verdict;
-
-class GroupingTest : public testing::Test {
-protected:
-    static oracle::Evidence evidence(const std::string &summary = "wrong")
-    {
-        return {"mount", Verdict::inconsistent, summary, {}};
-    }
-    Finding place(const Explanation &explanation, const std::string &summary = "wrong")
-    {
-        return grouping_.place(evidence(summary), explanation).finding;
-    }
-    std::string like(const Explanation &explanation, const std::string &summary = "wrong")
-    {
-        return grouping_.explained_by(evidence(summary), explanation);
-    }
-
-    Grouping grouping_{{}};
-};
 
 TEST_F(GroupingTest, AFlagWithoutPartsOfItsRecordIsOneFinding)
 {

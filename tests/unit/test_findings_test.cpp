@@ -149,6 +149,9 @@ TEST_F(ResultsTest, AFindingHasAllWordsAndStates)
                                  .absent_sites = {3},
                                  .absent_code = {"append [app]", "\xff"},
                                  .scope = "main",
+                                 .callers = {"main [app]"},
+                                 .other_ids = {"0123456789ab"},
+                                 .unfenced = true,
                                  .image = image};
         if (number == 1)
             results.put_finding(finding);
@@ -160,6 +163,9 @@ TEST_F(ResultsTest, AFindingHasAllWordsAndStates)
     EXPECT_EQ(kept.absent_code, (std::vector<std::string>{"append [app]", "\uFFFD"}));
     EXPECT_TRUE(kept.present_code.empty());
     EXPECT_EQ(kept.scope, "main");
+    EXPECT_EQ(kept.callers, (std::vector<std::string>{"main [app]"}));
+    EXPECT_EQ(kept.other_ids, (std::vector<std::string>{"0123456789ab"}));
+    EXPECT_TRUE(kept.unfenced);
     EXPECT_EQ(kept.count, 12u);
     EXPECT_EQ(kept.state_count, 13u);
     ASSERT_EQ(kept.states.size(), findings::kMostStates);
