@@ -2,8 +2,11 @@
 // See columns.h.
 #include "python/core/columns.h"
 
+#include <algorithm>
+
 #include <pybind11/numpy.h>
 
+#include "base/error.h"
 #include "python/core/arrays.h"
 
 namespace fencepost::python {
@@ -41,9 +44,14 @@ void Column::add_text(std::string_view text)
     codes_.push_back(known->second);
 }
 
+bool Column::is_missing(std::size_t row) const
+{
+    return row < null_.size() && null_[row];
+}
+
 Column::Value Column::value_at(std::size_t row) const
 {
-    if (row < null_.size() && null_[row])
+    if (is_missing(row))
         return {};
     switch (kind_) {
     case Kind::integer:
@@ -148,6 +156,58 @@ py::tuple Column::take()
         break;
     }
     return py::make_tuple("null", rows_);
+}
+
+arrow::Column Column::take_bytes() const
+{
+    std::vector<std::byte> all;
+    std::vector<std::int64_t> ends = {0};
+    for (const Value &value : mixed_) {
+        if (const auto *bytes = std::get_if<std::vector<std::byte>>(&value))
+            all.insert(all.end(), bytes->begin(), bytes->end());
+        else if (!std::holds_alternative<std::monostate>(value))
+            fail(ErrorKind::usage, "its values have several types, which a column of Arrow cannot "
+                                   "have: CAST them to one");
+        ends.push_back(static_cast<std::int64_t>(all.size()));
+    }
+    return {{.format = "Z"},
+            {.buffers = {nullptr, arrow::buffer_of(std::move(ends)),
+                         arrow::buffer_of(std::move(all))}}};
+}
+
+arrow::Column Column::take_arrow(const std::string &name)
+{
+    arrow::Column column = {{.format = "n"}, {}};
+    std::vector<std::string> texts;
+    switch (kind_) {
+    case Kind::integer:
+        column = {{.format = "l"}, {.buffers = {nullptr, arrow::buffer_of(std::move(integers_))}}};
+        break;
+    case Kind::real:
+        column = {{.format = "g"}, {.buffers = {nullptr, arrow::buffer_of(std::move(reals_))}}};
+        break;
+    case Kind::text:
+        for (const std::string &text : texts_)
+            texts.push_back(text_object(text));
+        for (std::int32_t &code : codes_)
+            code = std::max(code, 0); // of NULL
+        column =
+            arrow::by_number("", "i", arrow::buffer_of(std::move(codes_)), 0, arrow::texts(texts));
+        break;
+    case Kind::mixed:
+        column = take_bytes();
+        break;
+    case Kind::null:
+        break;
+    }
+    column.field.name = name;
+    column.values.length = static_cast<std::int64_t>(rows_);
+    for (std::size_t row = 0; row < rows_; ++row)
+        column.values.null_count += kind_ == Kind::null || is_missing(row);
+    if (column.values.null_count && kind_ != Kind::null)
+        column.values.buffers[0] =
+            arrow::bits_of(rows_, [&](std::size_t row) { return !is_missing(row); });
+    return column;
 }
 
 std::vector<Column> fetch(trace::Query &query, std::size_t most)

@@ -11,6 +11,7 @@
 
 #include <pybind11/pybind11.h>
 
+#include "python/core/arrow.h"
 #include "trace/query.h"
 
 namespace fencepost::python {
@@ -26,6 +27,8 @@ public:
     // ("null", count); `missing` is None or an array of bool. The code of NULL is -1. With the GIL,
     // once.
     pybind11::tuple take();
+    // The same for Arrow: int64, double, texts by number, bytes. With the GIL, once.
+    arrow::Column take_arrow(const std::string &name);
     std::size_t rows() const { return rows_; }
 
 private:
@@ -37,6 +40,8 @@ private:
     void add_text(std::string_view text);
     Value value_at(std::size_t row) const;
     pybind11::object missing();
+    bool is_missing(std::size_t row) const;
+    arrow::Column take_bytes() const;
 
     Kind kind_ = Kind::null;
     std::size_t rows_ = 0;

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // SQL over a trace.
 #include <mutex>
+#include <optional>
+#include <utility>
 
 #include <pybind11/stl.h>
 
+#include "python/core/arrow.h"
 #include "python/core/columns.h"
 #include "python/core/core.h"
 #include "python/core/open_trace.h"
@@ -49,22 +52,76 @@ private:
     bool done_ = false;
 };
 
-// The whole answer, on the trace's own connection, which remembers what it has learned.
-py::tuple answer(const OpenTrace &trace, const std::string &sql)
-{
+struct Answer {
     std::vector<std::string> names;
-    std::vector<Column> columns = long_call([&] {
+    std::vector<Column> columns;
+};
+
+// The whole answer, on the trace's own connection, which remembers what it has learned.
+Answer whole_answer(const OpenTrace &trace, const std::string &sql)
+{
+    return long_call([&] {
         return trace.with_reader([&](const trace::TraceReader &reader) {
             trace::Query query(reader, sql);
-            names = query.unique_names();
-            return fetch(query, SIZE_MAX);
+            std::vector<std::string> names = query.unique_names();
+            return Answer{std::move(names), fetch(query, SIZE_MAX)};
         });
     });
-    py::list taken;
-    for (Column &column : columns)
-        taken.append(column.take());
-    return py::make_tuple(names, taken);
 }
+
+py::tuple answer(const OpenTrace &trace, const std::string &sql)
+{
+    Answer whole = whole_answer(trace, sql);
+    py::list taken;
+    for (Column &column : whole.columns)
+        taken.append(column.take());
+    return py::make_tuple(whole.names, taken);
+}
+
+// An answer that any number of consumers may share.
+class ArrowTable {
+public:
+    ArrowTable(const OpenTrace &trace, const std::string &sql)
+    {
+        Answer whole = whole_answer(trace, sql);
+        const std::size_t rows = whole.columns.empty() ? 0 : whole.columns.front().rows();
+        std::vector<arrow::Column> columns;
+        for (std::size_t i = 0; i < whole.columns.size(); ++i)
+            columns.push_back(taken(whole.columns[i], whole.names[i]));
+        table_ = arrow::table(std::move(columns), static_cast<std::int64_t>(rows));
+    }
+
+    std::size_t rows() const { return static_cast<std::size_t>(table_.values.length); }
+    std::vector<std::string> names() const
+    {
+        std::vector<std::string> names;
+        for (const arrow::Field &field : table_.field.children)
+            names.push_back(field.name);
+        return names;
+    }
+    py::capsule schema() const { return arrow::schema_capsule(table_.field); }
+    py::tuple array(const py::object &) const
+    {
+        return arrow::array_capsules(table_.field, table_.values);
+    }
+    py::capsule stream(const py::object &) const
+    {
+        return arrow::stream_capsule(table_.field,
+                                     [values = std::optional(table_.values)]() mutable {
+                                         return std::exchange(values, {});
+                                     });
+    }
+
+private:
+    static arrow::Column taken(Column &column, const std::string &name)
+    try {
+        return column.take_arrow(name);
+    } catch (const Error &error) {
+        fail(error.kind(), "column {}: {}", name, error.what());
+    }
+
+    arrow::Column table_;
+};
 
 } // namespace
 
@@ -76,6 +133,16 @@ void add_query(py::module_ &module)
         }))
         .def_property_readonly("names", &PyQuery::names)
         .def("fetch", &PyQuery::fetch_rows, py::arg("most"));
+    py::class_<ArrowTable>(
+        module, "ArrowTable",
+        "The answer of a query, for whatever takes Arrow's PyCapsule interface:\n"
+        "pyarrow.table(answer), polars.DataFrame(answer), a DuckDB relation.")
+        .def(py::init<const OpenTrace &, const std::string &>(), py::arg("trace"), py::arg("sql"))
+        .def_property_readonly("names", &ArrowTable::names, "The names of its columns.")
+        .def("__len__", &ArrowTable::rows)
+        .def("__arrow_c_schema__", &ArrowTable::schema)
+        .def("__arrow_c_array__", &ArrowTable::array, py::arg("requested_schema") = py::none())
+        .def("__arrow_c_stream__", &ArrowTable::stream, py::arg("requested_schema") = py::none());
     module.def("answer", answer, py::arg("trace"), py::arg("sql"));
 }
 

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // A trace, and its events block by block.
+#include <algorithm>
+#include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 
 #include <pybind11/stl.h>
 
 #include "python/core/arrays.h"
+#include "python/core/arrow.h"
 #include "python/core/core.h"
 #include "python/core/open_trace.h"
 #include "replayer/run/run_directory.h"
@@ -75,12 +79,53 @@ trace::EventFilter filter_of(std::uint64_t first_seq, std::uint64_t last_seq,
     return filter;
 }
 
-// Goes through blocks on a connection of its own.
+// What a scan has found in one block.
+struct FoundBlock {
+    std::uint64_t first_seq = 0;
+    trace::OpenedBlock block;
+    std::optional<std::vector<std::uint32_t>> selected; // none: all
+};
+
+// Goes through blocks on a connection of its own. Needs no GIL, which another thread that is in
+// here may wait for.
+class BlockScan {
+public:
+    BlockScan(const OpenTrace &trace, const trace::EventFilter &filter)
+        : trace_(trace.shared()), reader_(std::make_unique<trace::TraceReader>(trace.path())),
+          scan_(reader_->scan(filter)), with_values_(filter.with_values)
+    {
+    }
+
+    void check_open() const { trace_->check_open(); }
+    bool with_values() const { return with_values_; }
+    std::optional<FoundBlock> next()
+    {
+        const std::lock_guard lock(mutex_);
+        check_open();
+        if (ended_ || !scan_.next()) {
+            ended_ = true;
+            return std::nullopt;
+        }
+        FoundBlock found = {.first_seq = scan_.first_seq(), .block = {}, .selected = {}};
+        if (!scan_.all_selected())
+            found.selected.emplace(scan_.selected().begin(), scan_.selected().end());
+        found.block = scan_.take();
+        return found;
+    }
+
+private:
+    std::shared_ptr<const OpenTrace::State> trace_;
+    std::unique_ptr<trace::TraceReader> reader_;
+    trace::EventScan scan_;
+    bool with_values_;
+    std::mutex mutex_;
+    bool ended_ = false;
+};
+
 class PyBlocks {
 public:
-    PyBlocks(const OpenTrace &trace, trace::EventFilter filter)
-        : trace_(trace.shared()), reader_(std::make_unique<trace::TraceReader>(trace.path())),
-          scan_(reader_->scan(std::move(filter))), event_type_(event_type())
+    PyBlocks(const OpenTrace &trace, const trace::EventFilter &filter)
+        : scan_(std::make_shared<BlockScan>(trace, filter)), event_type_(event_type())
     {
     }
 
@@ -88,39 +133,71 @@ public:
     // None at the end. Arrays keep their memory.
     py::object next()
     {
-        trace::OpenedBlock block;
-        std::vector<std::uint32_t> selected;
-        bool all = false;
+        std::optional<FoundBlock> found;
         {
             const py::gil_scoped_release release;
-            const std::lock_guard lock(mutex_);
-            trace_->check_open();
-            if (ended_ || !scan_.next()) {
-                ended_ = true;
-            } else {
-                all = scan_.all_selected();
-                selected.assign(scan_.selected().begin(), scan_.selected().end());
-                block = scan_.take();
-            }
+            found = scan_->next();
         }
-        if (ended_)
+        if (!found)
             return py::none();
         py::object indexes = py::none();
-        if (!all)
-            indexes = array_of(std::move(selected));
-        return py::make_tuple(scan_.first_seq(), array_of(std::move(block.events), event_type_),
-                              indexes, array_of(std::move(block.wide_values), byte_type_));
+        if (found->selected)
+            indexes = array_of(std::move(*found->selected));
+        return py::make_tuple(found->first_seq,
+                              array_of(std::move(found->block.events), event_type_), indexes,
+                              array_of(std::move(found->block.wide_values), byte_type_));
+    }
+
+    // The blocks that are left, one batch each. It may end without the GIL: nothing of Python in
+    // it.
+    py::capsule arrow_stream(const py::object &) const
+    {
+        scan_->check_open();
+        return arrow::stream_capsule(arrow::event_fields(scan_->with_values()),
+                                     [scan = scan_]() -> std::optional<arrow::Values> {
+                                         const auto found = scan->next();
+                                         if (!found)
+                                             return std::nullopt;
+                                         return arrow::event_values(
+                                             found->first_seq, found->block.events, found->selected,
+                                             found->block.wide_values, scan->with_values());
+                                     });
     }
 
 private:
-    std::shared_ptr<const OpenTrace::State> trace_;
-    std::unique_ptr<trace::TraceReader> reader_;
-    trace::EventScan scan_;
+    std::shared_ptr<BlockScan> scan_;
     py::dtype event_type_;
     py::dtype byte_type_ = py::dtype::of<std::uint8_t>();
-    std::mutex mutex_;
-    bool ended_ = false;
 };
+
+template <typename T> std::span<const T> span_of(const py::array &array, const py::dtype &type)
+{
+    constexpr int wanted = int{py::array::c_style} | int{py::detail::npy_api::NPY_ARRAY_ALIGNED_};
+    if (!array.dtype().equal(type) || array.ndim() != 1 || (array.flags() & wanted) != wanted)
+        throw py::type_error("this is no array of a block");
+    return {static_cast<const T *>(array.data()), static_cast<std::size_t>(array.size())};
+}
+
+// Of arrays that Python may have changed since they were read.
+py::tuple block_arrow(std::uint64_t first_seq, const py::array &events,
+                      const std::optional<py::array> &selected, const py::array &wide_values)
+{
+    const auto its = span_of<Event>(events, event_type());
+    std::optional<std::span<const std::uint32_t>> indexes;
+    if (selected)
+        indexes = span_of<std::uint32_t>(*selected, py::dtype::of<std::uint32_t>());
+    const auto bytes = span_of<std::byte>(wide_values, py::dtype::of<std::uint8_t>());
+    const auto is_event = [](const Event &event) {
+        return static_cast<unsigned>(event.kind) < trace::kEventKinds &&
+               event.subkind < trace::subkind_count(event.kind) &&
+               event.size <= trace::kMaxStoreBytes;
+    };
+    if (!std::ranges::all_of(its, is_event) ||
+        (indexes && std::ranges::any_of(*indexes, [&](auto index) { return index >= its.size(); })))
+        throw py::value_error("the arrays of this block are no events any more");
+    return arrow::array_capsules(arrow::event_fields(true),
+                                 arrow::event_values(first_seq, its, indexes, bytes, true));
+}
 
 py::dict recording_of(const OpenTrace &trace)
 {
@@ -174,7 +251,11 @@ void add_trace(py::module_ &module)
             },
             py::arg("first_seq"), py::arg("last_seq"), py::arg("kinds"), py::arg("lines"),
             py::arg("sites"), py::arg("vcpus"), py::arg("values"));
-    py::class_<PyBlocks>(module, "Blocks").def("next", &PyBlocks::next);
+    py::class_<PyBlocks>(module, "Blocks")
+        .def("next", &PyBlocks::next)
+        .def("arrow", &PyBlocks::arrow_stream, py::arg("requested_schema"));
+    module.def("block_arrow", block_arrow, py::arg("first_seq"), py::arg("events"),
+               py::arg("selected"), py::arg("wide_values"));
     module.def("event_type", event_type);
     module.def("kind_names", kind_names);
 }

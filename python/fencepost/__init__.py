@@ -21,10 +21,11 @@ from fencepost.guest import Finished, Guest
 from fencepost.rules import Rule, apply
 from fencepost.run import Run
 from fencepost.spec import to_toml
-from fencepost.trace import KINDS, SUBKINDS, Block, Event, Trace
+from fencepost.trace import KINDS, SUBKINDS, Block, Blocks, Event, Trace
 
 __all__ = [
     "Block",
+    "Blocks",
     "Difference",
     "Error",
     "Event",

@@ -17,7 +17,7 @@ from fencepost._answers import Answer, frame, tuples
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["Block", "Event", "KINDS", "SUBKINDS", "Trace"]
+__all__ = ["Block", "Blocks", "Event", "KINDS", "SUBKINDS", "Trace"]
 
 LAST_SEQ = 2**64 - 1
 
@@ -64,6 +64,10 @@ class Block:
     def __len__(self) -> int:
         return len(self.events) if self.selected is None else len(self.selected)
 
+    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
+        """The events that were asked for, as a record batch of Arrow with the columns of `Blocks`."""
+        return _core.block_arrow(self.first_seq, self.events, self.selected, self.wide_values)
+
     @property
     def seq(self) -> np.ndarray[Any, Any]:
         """The seq of each event that was asked for."""
@@ -96,6 +100,28 @@ class Block:
                 content = wide[value:value + size].tobytes()
             name = KINDS[kind]
             yield Event(seq, name, SUBKINDS[name][subkind], vcpu, address, size, content, site, stack, bool(flags & 1))
+
+
+class Blocks(Iterator[Block]):
+    """What `Trace.blocks` gives: each `Block` once, in order.
+
+    It is also a stream of Arrow, which anything that takes the PyCapsule interface reads, record batch by record
+    batch, without fencepost needing Arrow: `pyarrow.table(trace.blocks())`, `polars.DataFrame(trace.blocks())`.
+    Columns are named as in `Event`; what an event does not have is missing.
+    """
+
+    def __init__(self, core: _core.Blocks) -> None:
+        self._core = core
+
+    def __next__(self) -> Block:
+        found = self._core.next()
+        if found is None:
+            raise StopIteration
+        return Block(*found)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The blocks that are left."""
+        return self._core.arrow(requested_schema)
 
 
 class Trace:
@@ -160,7 +186,7 @@ class Trace:
 
     def blocks(self, *, first_seq: int = 0, last_seq: int = LAST_SEQ, kinds: Iterable[str] | str | None = None,
                lines: Iterable[int] | None = None, sites: Iterable[int] | None = None,
-               vcpus: Iterable[int] | None = None, values: bool = True) -> Iterator[Block]:
+               vcpus: Iterable[int] | None = None, values: bool = True) -> Blocks:
         """The events in order, as arrays: the way to look at millions of them.
 
         Given kinds, lines, sites or vCPUs, blocks without a match are not even opened, and `Block.matching` are the
@@ -168,14 +194,8 @@ class Trace:
 
         >>> sum(len(block) for block in trace.blocks(kinds="flush"))
         """
-        blocks = self._core.blocks(first_seq, last_seq, [kinds] if isinstance(kinds, str) else _listed(kinds),
-                                   _listed(lines), _listed(sites), _listed(vcpus), values)
-        return self._each_block(blocks)
-
-    @staticmethod
-    def _each_block(blocks: _core.Blocks) -> Iterator[Block]:
-        while (block := blocks.next()) is not None:
-            yield Block(*block)
+        return Blocks(self._core.blocks(first_seq, last_seq, [kinds] if isinstance(kinds, str) else _listed(kinds),
+                                        _listed(lines), _listed(sites), _listed(vcpus), values))
 
     def events(self, *, first_seq: int = 0, last_seq: int = LAST_SEQ, kinds: Iterable[str] | str | None = None,
                lines: Iterable[int] | None = None, sites: Iterable[int] | None = None,
@@ -197,6 +217,16 @@ class Trace:
         them have the type Int64, text is of type object.
         """
         return frame(Answer(*_core.answer(self._core, _text(query))))
+
+    def arrow(self, query: str) -> _core.ArrowTable:
+        """The answer of a query for whatever takes Arrow's PyCapsule interface; needs neither pandas nor pyarrow.
+
+        >>> pyarrow.table(trace.arrow("SELECT * FROM store_fate"))
+
+        Integers are int64, reals double, texts a dictionary of strings, blobs binary. A column with values of several
+        types is an error: CAST them.
+        """
+        return _core.ArrowTable(self._core, _text(query))
 
     def rows(self, query: str) -> Iterator[tuple[Any, ...]]:
         """The rows of a query one by one, as tuples, while it goes on; needs no pandas."""
