@@ -18,6 +18,7 @@ from fencepost.compare import Difference, diff
 from fencepost.errors import Error, GuestError, InternalError, MachineError, TraceError, UsageError
 from fencepost.exports import to_perfetto
 from fencepost.guest import Finished, Guest
+from fencepost.parquet import to_parquet
 from fencepost.rules import Rule, apply
 from fencepost.run import Run
 from fencepost.spec import to_toml
@@ -45,6 +46,7 @@ __all__ = [
     "apply",
     "diff",
     "record",
+    "to_parquet",
     "to_perfetto",
     "to_toml",
 ]
