@@ -46,13 +46,19 @@ bool runs_from_build_tree()
     return self.string().starts_with(std::string(FENCEPOST_BUILD_ROOT) + "/");
 }
 
+// In a wheel it is given from where this code is.
+fs::path libexec_directory()
+{
+    return own_file().parent_path() / FENCEPOST_LIBEXEC;
+}
+
 } // namespace
 
 fs::path built_part(const std::string &folder, const std::string &name)
 {
     std::error_code error;
     const fs::path part = runs_from_build_tree() ? fs::path(FENCEPOST_BUILD_ROOT) / folder / name
-                                                 : fs::path(FENCEPOST_LIBEXEC) / name;
+                                                 : libexec_directory() / name;
     if (!fs::exists(part, error))
         fail(ErrorKind::io, "{} is missing at {}: build or install fencepost again", name,
              part.string());
@@ -63,7 +69,7 @@ fs::path source_folder(const std::string &name)
 {
     std::error_code error;
     const fs::path folder =
-        fs::path(runs_from_build_tree() ? FENCEPOST_SOURCE_ROOT : FENCEPOST_LIBEXEC) / name;
+        (runs_from_build_tree() ? fs::path(FENCEPOST_SOURCE_ROOT) : libexec_directory()) / name;
     if (!fs::is_directory(folder, error))
         fail(ErrorKind::io, "{} is missing at {}: install fencepost again", name, folder.string());
     return folder;
