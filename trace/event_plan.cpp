@@ -177,7 +177,8 @@ int wanted_columns(sqlite3_uint64 used)
     constexpr sqlite3_uint64 kContext =
         1u << kProcess | 1u << kOperation | 1u << kSystemCall | 1u << kCall;
     return (used & kValues ? kWantsValues : 0) | (used & 1u << kEpoch ? kWantsEpoch : 0) |
-           (used & kContext ? kWantsContext : 0);
+           (used & kContext ? kWantsContext : 0) |
+           (used & (1u << kThread | 1u << kTime) ? kWantsMoments : 0);
 }
 
 } // namespace

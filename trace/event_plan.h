@@ -30,16 +30,18 @@ enum EventColumn {
     kOperation,
     kSystemCall,
     kCall,
+    kThread,
+    kTime,
 };
 
 inline constexpr char kEventDeclaration[] =
     "CREATE TABLE event (seq INTEGER, kind TEXT, subkind TEXT, vcpu INTEGER, address INTEGER,"
     " line INTEGER, last_line INTEGER, size INTEGER, number INTEGER, value BLOB, site INTEGER,"
     " stack INTEGER, atomic INTEGER, epoch INTEGER, process INTEGER, operation INTEGER,"
-    " system_call TEXT, call INTEGER)";
+    " system_call TEXT, call INTEGER, thread INTEGER, time INTEGER)";
 
 // What a query asks for beyond what a block has without its values; bits of a plan's number.
-inline constexpr int kWantsValues = 1, kWantsEpoch = 2, kWantsContext = 4;
+inline constexpr int kWantsValues = 1, kWantsEpoch = 2, kWantsContext = 4, kWantsMoments = 16;
 // The plan has one argument, the seq of the only event.
 inline constexpr int kOneSeq = 8;
 

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "trace/event_context.h"
+#include "trace/event_moments.h"
 #include "trace/event_plan.h"
 #include "trace/event_scan.h"
 #include "trace/system_calls.h"
@@ -90,6 +91,9 @@ public:
             return;
         }
         plan_number_ = plan_number;
+        moments_.reset();
+        if (plan_number & kWantsMoments)
+            moments_.emplace(table.database, table.schema);
         scan_.emplace(table.database, table.schema, filter);
         next_block();
     }
@@ -114,18 +118,24 @@ private:
 
     void next_block()
     {
-        at_end_ = true; // also when next() throws
-        at_end_ = !scan_->next();
+        at_end_ = true; // also when this throws
+        if (!scan_->next())
+            return;
         index_ = 0;
-        if (!at_end_)
-            count_ = scan_->all_selected() ? scan_->events().size() : scan_->selected().size();
+        count_ = scan_->all_selected() ? scan_->events().size() : scan_->selected().size();
+        if (moments_)
+            block_moments_ = moments_->of_block(scan_->first_seq(), scan_->events().size());
+        at_end_ = false;
     }
 
     void context_column(sqlite3_context *context, const Event &event, int number) const;
+    void moment_column(sqlite3_context *context, int number) const;
 
     const EventKnowledge *knowledge_ = nullptr;
     std::optional<EventScan> scan_;
-    std::size_t index_ = 0; // among the block's selected events
+    std::optional<MomentReader> moments_;
+    std::span<const EventMoment> block_moments_; // empty: nobody knows
+    std::size_t index_ = 0;                      // among the block's selected events
     std::size_t count_ = 0;
     bool at_end_ = true;
     bool one_seq_ = false;
@@ -178,10 +188,25 @@ void EventRows::column(sqlite3_context *context, int number) const
     case kEpoch:
         result_number(context, knowledge_->epoch(rowid()));
         break;
+    case kThread:
+    case kTime:
+        moment_column(context, number);
+        break;
     default:
         context_column(context, event, number);
         break;
     }
+}
+
+void EventRows::moment_column(sqlite3_context *context, int number) const
+{
+    if (block_moments_.empty())
+        return;
+    const EventMoment &moment = block_moments_[position()];
+    if (number == kTime)
+        result_number(context, moment.time);
+    else
+        result_if(context, moment.thread != 0, moment.thread);
 }
 
 void EventRows::context_column(sqlite3_context *context, const Event &event, int number) const

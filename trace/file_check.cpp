@@ -3,7 +3,10 @@
 // this process would drop the locks of a writer here.
 #include "trace/file_check.h"
 
+#include <algorithm>
 #include <span>
+#include <string>
+#include <vector>
 
 #include <sys/stat.h>
 
@@ -65,12 +68,7 @@ constexpr const char *kTables[] = {"meta",        "recording",   "region",     "
                                    "stack",       "stack_frame", "marker",     "late_line",
                                    "data_quality"};
 // That traces of this format may lack, as earlier versions did not write them.
-constexpr const char *kLaterTables[] = {"inlined_call"};
-
-struct Layout {
-    std::string tables;
-    std::string later; // empty: none of them
-};
+constexpr const char *kLaterTables[] = {"event_moment", "inlined_call"};
 
 // Names and types of all columns of our tables; a view in place of a table or a computed column
 // shows as a difference.
@@ -90,9 +88,17 @@ std::string layout_of(Database &database, std::span<const char *const> tables)
     return layout;
 }
 
+struct Layout {
+    std::string tables;
+    std::vector<std::string> later; // empty: it is not there
+};
+
 Layout layout_of(Database &database)
 {
-    return {layout_of(database, kTables), layout_of(database, kLaterTables)};
+    Layout layout = {.tables = layout_of(database, kTables)};
+    for (const char *const &table : kLaterTables)
+        layout.later.push_back(layout_of(database, std::span(&table, 1)));
+    return layout;
 }
 
 const Layout &expected_layout()
@@ -104,6 +110,17 @@ const Layout &expected_layout()
         return layout_of(empty);
     }();
     return layout;
+}
+
+bool has_our_tables(Database &database)
+{
+    const Layout layout = layout_of(database);
+    const Layout &expected = expected_layout();
+    return layout.tables == expected.tables &&
+           std::equal(layout.later.begin(), layout.later.end(), expected.later.begin(),
+                      [](const std::string &here, const std::string &right) {
+                          return here.empty() || here == right;
+                      });
 }
 
 } // namespace
@@ -120,10 +137,7 @@ Database open_trace(const fs::path &path, OpenFor purpose)
     register_tables(database.get());
     check_version(database, path);
     check_length(database, path);
-    const Layout layout = layout_of(database);
-    const Layout &expected = expected_layout();
-    if (layout.tables != expected.tables ||
-        (!layout.later.empty() && layout.later != expected.later))
+    if (!has_our_tables(database))
         fail(ErrorKind::trace, "{} is damaged: its tables are not those of trace format {}",
              path.string(), kFormatVersion);
     return database;

@@ -62,6 +62,16 @@ CREATE TABLE event_block (
     stored_values BLOB NOT NULL  -- the bytes of all stores, one after the other
 );
 
+-- When the events of a block happened, and in which threads: what columns time and thread of `event` are made of. A recording
+-- of a fencepost that did not know them yet lacks this table.
+CREATE TABLE event_moment (
+    first_seq INTEGER PRIMARY KEY REFERENCES event_block (first_seq), -- the block
+    event_count INTEGER NOT NULL, -- events in it
+    digest TEXT NOT NULL,        -- XXH3-128 of times and threads, uncompressed
+    times BLOB NOT NULL,         -- the step from each event to the next, from 0
+    threads BLOB NOT NULL        -- runs of events of one thread
+);
+
 -- Events as rows. Constraints on seq, line, last_line, address, kind, site and vcpu skip whole
 -- blocks; the natural order is seq. Columns: seq; kind (store, nt_store, flush, fence, marker,
 -- load); subkind (which instruction, or which marker); vcpu; address (guest physical, NULL where
@@ -73,7 +83,10 @@ CREATE TABLE event_block (
 -- process (its page-table base, by the code or its call stack; NULL = a kernel thread, or no stack);
 -- operation (first_seq of the innermost operation of the process, else of the last begun by any;
 -- NULL = none goes on); call (first_seq of the system call of the process; threads are not told
--- apart) and system_call (its name).
+-- apart) and system_call (its name). From event_moment, NULL where the recording did not tell: thread
+-- (user threads numbered from 1 in the order of their first events, kernel code that one's system call
+-- led to included; NULL = a kernel thread or an interrupt) and time (how many instructions the machine
+-- had executed since the recording began, of all vCPUs; time in which it waited does not count).
 CREATE VIRTUAL TABLE event USING fencepost_event;
 
 -- What each site did in each fence interval, counted in one pass over the events each time it is

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "trace/event_moments.h"
 #include "trace/inlined_calls.h"
 #include "trace/late_lines.h"
 
@@ -53,6 +54,13 @@ void check_markers(const TraceReader &reader)
              reader.path().string(), events.size(), rows);
 }
 
+void check_moments(const TraceReader &reader)
+{
+    MomentReader moments(reader.connection(), "main");
+    for (EventScan scan = reader.scan({.with_values = false}); scan.next();)
+        moments.of_block(scan.first_seq(), scan.events().size());
+}
+
 } // namespace
 
 void check_whole(const TraceReader &reader)
@@ -68,6 +76,7 @@ void check_whole(const TraceReader &reader)
     late_lines(reader);
     reader.data_quality();
     check_markers(reader);
+    check_moments(reader);
 }
 
 } // namespace fencepost::trace

@@ -4,6 +4,7 @@
 // a power cut.
 #include "trace/writer.h"
 
+#include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -84,6 +85,7 @@ struct TraceWriter::State {
     Statement set_counts;
     Statement set_recording;
     BlockEncoder encoder;
+    MomentWriter moments; // of the events in `encoder`, or none
     StreamDigest digest;
     std::unordered_map<SiteId, SiteCounts> counts;
     std::unordered_set<SiteId> changed_counts;
@@ -110,7 +112,8 @@ TraceWriter::State::State(Database opened)
       set_counts(database.get(), "INSERT OR REPLACE INTO site_count VALUES (?1,?2,?3,?4,?5,?6,?7)"),
       set_recording(database.get(),
                     "UPDATE recording SET state = ?1, event_count = ?2, event_digest = ?3,"
-                    " effect_digest = ?4, outcome = ?5")
+                    " effect_digest = ?4, outcome = ?5"),
+      moments(database.get())
 {
     sqlite3_busy_timeout(database.get(), kBusyMilliseconds);
     // A batch fits in the cache, so a reader is shut out only while the batch is copied to the
@@ -165,6 +168,7 @@ void TraceWriter::State::write_block()
         .bind(10, block.positions)
         .bind(11, block.stored_values)
         .run();
+    batch_bytes += moments.write_block(block_seq);
     block_seq += block.event_count;
     batch_bytes += block.lines.size() + block.positions.size() + block.stored_values.size();
     for (const auto &[shape, times] : block.shape_counts) {
@@ -335,13 +339,19 @@ void TraceWriter::put_volatile_flushes(SiteId site, std::uint64_t count)
     state_->changed_counts.insert(site);
 }
 
-void TraceWriter::append(const EventBuffer &buffer)
+void TraceWriter::append(const EventBuffer &buffer, std::span<const EventMoment> moments)
 {
     State &state = *state_;
     CHECK(!state.closed, "writing to a trace that is closed");
+    CHECK(moments.empty() || moments.size() == buffer.size(), "a moment for each event, or none");
+    CHECK(buffer.empty() || state.encoder.empty() || state.moments.empty() == moments.empty(),
+          "moments of some events of a block");
     state.write_markers(buffer, state.event_count);
     for (std::span<const Event> rest = buffer.events(); !rest.empty();) {
-        rest = rest.subspan(state.encoder.add(rest, buffer.wide_values()));
+        const std::size_t taken = state.encoder.add(rest, buffer.wide_values());
+        rest = rest.subspan(taken);
+        state.moments.add(moments.first(std::min(taken, moments.size())));
+        moments = moments.subspan(std::min(taken, moments.size()));
         if (state.encoder.full())
             state.write_block();
     }

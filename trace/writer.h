@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "trace/event_buffer.h"
+#include "trace/event_moments.h"
 #include "trace/records.h"
 
 namespace fencepost::trace {
@@ -43,7 +44,8 @@ public:
     // Replaces the number of flushes of volatile memory that the site has executed so far.
     void put_volatile_flushes(SiteId site, std::uint64_t count);
 
-    void append(const EventBuffer &buffer);
+    // With a moment for each event, or without any: then nobody knows.
+    void append(const EventBuffer &buffer, std::span<const EventMoment> moments = {});
     std::uint64_t event_count() const;
 
     // Makes everything so far part of the valid prefix.
