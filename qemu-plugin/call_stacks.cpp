@@ -51,6 +51,7 @@ void CallStacks::call(Cursor &at, std::uint64_t slot, CodePoint &caller)
     if (at.system_call && !caller.user) [[unlikely]] {
         shadow->calls.clear();
         shadow->base = at.system_call;
+        shadow->entered_from = at.user;
         at.system_call = 0;
     }
     drop_up_to(*shadow, slot);
@@ -95,27 +96,48 @@ void CallStacks::enter_user(Cursor &at, const UserThread &thread, std::uint64_t 
         at.thread = thread;
         at.user = &user_[thread];
     }
+    // Another one, with the page tables of one that has ended.
+    if (at.user->ended) [[unlikely]] {
+        at.user->ended = false;
+        at.user->thread = 0;
+    }
     drop_up_to(*at.user, stack_pointer - 1);
 }
 
 void CallStacks::end_thread(Cursor &at)
 {
-    if (at.user)
-        at.user->calls.clear();
+    if (!at.user)
+        return;
+    at.user->calls.clear();
+    at.user->ended = true;
 }
 
 void CallStacks::end_process(std::uint64_t address_space)
 {
     // Emptied, not erased: the cursors of other vCPUs may point there.
     for (auto &[thread, shadow] : user_)
-        if (thread.address_space == address_space)
+        if (thread.address_space == address_space) {
             shadow.calls.clear();
+            shadow.ended = true;
+        }
 }
 
 trace::StackId CallStacks::current(Cursor &at, const CodePoint &code, const Process &process)
 {
     Shadow *shadow = code.user ? at.user : at.kernel;
     return shadow ? number(*shadow, process) : 0;
+}
+
+std::uint32_t CallStacks::thread(const Cursor &at, bool user)
+{
+    Shadow *its = at.user;
+    if (!user && !at.system_call) // entered, and no call made yet: it is the user's
+        its = at.kernel && at.kernel->base ? at.kernel->entered_from : nullptr;
+    if (!its)
+        return 0;
+    if (its->thread == 0)
+        its->thread = ++threads_;
+    return its->thread;
 }
 
 trace::StackId CallStacks::number(Shadow &shadow, const Process &process)

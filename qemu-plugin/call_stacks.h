@@ -31,8 +31,11 @@ public:
         trace::StackId node = 0; // the stack up to here; 0 = not numbered yet
     };
     struct Shadow {
-        std::vector<Call> calls; // outermost first
-        trace::StackId base = 0; // what they continue: the user's stack below a system call
+        std::vector<Call> calls;        // outermost first
+        trace::StackId base = 0;        // what they continue: the user's stack below a system call
+        Shadow *entered_from = nullptr; // whose system call that is
+        std::uint32_t thread = 0;       // number of a user thread; 0 = not numbered yet
+        bool ended = false;             // by its own system call
     };
     // Where one vCPU is.
     struct Cursor {
@@ -55,6 +58,8 @@ public:
     void end_process(std::uint64_t address_space);
 
     trace::StackId current(Cursor &at, const CodePoint &code, const Process &process);
+    // The user thread that runs, or whose system call is executed; 0 = neither.
+    std::uint32_t thread(const Cursor &at, bool user);
 
 private:
     struct ThreadHash {
@@ -75,6 +80,7 @@ private:
     std::uint32_t frame_of(const CodePoint &code, const Process &process);
 
     EventQueue &queue_;
+    std::uint32_t threads_ = 0;
     std::unordered_map<std::uint64_t, Shadow> kernel_; // by number of the kernel stack
     std::unordered_map<UserThread, Shadow, ThreadHash> user_;
     std::unordered_map<FrameKey, std::uint32_t, FrameHash> frames_;

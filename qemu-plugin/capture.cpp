@@ -110,16 +110,31 @@ trace::Event Tracer::new_event(unsigned vcpu, CodePoint &code)
     Vcpu &cpu = *vcpus_[vcpu];
     const Process &process = code.user ? process_of(cpu) : processes_.kernel();
     event.site = sites_.of(code, process);
-    if (options_.stacks)
+    if (options_.stacks) {
         event.stack = stacks_.current(cpu.stacks, code, process);
+        thread_ = stacks_.thread(cpu.stacks, code.user);
+    }
     return event;
 }
 
 void Tracer::push(const trace::Event &event)
 {
-    trace::EventBuffer &events = queue_.current().events;
-    events.push(event);
-    if (events.full()) [[unlikely]]
+    queue_.current().events.push(event);
+    pushed();
+}
+
+// Of all vCPUs, because they take turns. What an exception has cut off from the end of a block
+// counts as executed.
+std::uint64_t Tracer::time() const
+{
+    return *executed_inline_ + executed_ - left_in_block_;
+}
+
+void Tracer::pushed()
+{
+    Batch &batch = queue_.current();
+    batch.moments.push_back({time(), thread_});
+    if (batch.events.full()) [[unlikely]]
         queue_.hand_over();
 }
 
@@ -174,8 +189,7 @@ void Tracer::keep_store(unsigned vcpu, CodePoint &code, std::uint64_t physical, 
     event.size = static_cast<std::uint8_t>(size);
     trace::EventBuffer &events = queue_.current().events;
     events.push_store(event, bytes);
-    if (events.full()) [[unlikely]]
-        queue_.hand_over();
+    pushed();
 }
 
 // Two pages are two places in physical memory, so it becomes two stores.

@@ -8,6 +8,15 @@
 
 namespace fencepost::tracer {
 
+BlockPoint &CodePoint::in_block(std::uint32_t left)
+{
+    for (const auto &point : in_blocks)
+        if (point->left == left)
+            return *point;
+    in_blocks.push_back(std::make_unique<BlockPoint>(BlockPoint{this, left}));
+    return *in_blocks.back();
+}
+
 namespace {
 
 trace::Event event_of(const Instruction &what)

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -16,6 +17,14 @@
 #include "trace/records.h"
 
 namespace fencepost::tracer {
+
+struct CodePoint;
+
+// One instruction in one translated block; what its callbacks are given.
+struct BlockPoint {
+    CodePoint *code;
+    std::uint32_t left; // instructions of the block from this one on
+};
 
 // One instruction at one address; lives as long as the tracer, since translated code points to it.
 struct CodePoint {
@@ -29,6 +38,9 @@ struct CodePoint {
     const Process *process = nullptr;
     trace::SiteId site = 0;
 
+    std::vector<std::unique_ptr<BlockPoint>> in_blocks; // each `left` once
+
+    BlockPoint &in_block(std::uint32_t left);
     std::uint64_t next_pc() const { return pc + what.length; }
     std::span<const std::uint8_t> code() const { return std::span(bytes).first(what.length); }
 };

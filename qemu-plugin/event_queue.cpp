@@ -26,11 +26,13 @@ Batch::Batch()
     while (!events.full())
         events.push_store(wide, zeros);
     events.clear();
+    moments.reserve(kEvents);
 }
 
 void Batch::clear()
 {
     events.clear();
+    moments.clear();
     sites.clear();
     stack_frames.clear();
     stacks.clear();
@@ -117,7 +119,7 @@ void EventQueue::write(Batch &batch)
         writer_.put_stack_frame(frame);
     for (const trace::Stack &stack : batch.stacks)
         writer_.put_stack(stack);
-    writer_.append(batch.events);
+    writer_.append(batch.events, batch.moments);
 }
 
 void give_up(const char *message) noexcept

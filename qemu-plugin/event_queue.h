@@ -22,6 +22,7 @@ struct Batch {
     void clear();
 
     trace::EventBuffer events{kEvents};
+    std::vector<trace::EventMoment> moments; // of each event
     std::vector<trace::Site> sites; // without disassembly: the writer's thread has the time for it
     std::vector<trace::StackFrame> stack_frames;
     std::vector<trace::Stack> stacks;

@@ -19,8 +19,7 @@ void Tracer::push_marker(unsigned vcpu, CodePoint &code, trace::MarkerKind kind,
     event.flags = 0;
     trace::EventBuffer &events = queue_.current().events;
     events.push_marker(event, std::move(marker));
-    if (events.full())
-        queue_.hand_over();
+    pushed();
 }
 
 void Tracer::push_markers(unsigned vcpu, CodePoint &code, const std::vector<NewMarker> &markers)

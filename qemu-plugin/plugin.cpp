@@ -79,76 +79,90 @@ void install(qemu_plugin_id_t id, const qemu_info_t &info, std::span<const char 
 
 namespace callback {
 
+namespace {
+
+CodePoint &code_at(void *point)
+{
+    return the_tracer->at(*static_cast<const BlockPoint *>(point));
+}
+
+} // namespace
+
+void block(unsigned, void *instructions) noexcept
+{
+    the_tracer->block(reinterpret_cast<std::size_t>(instructions));
+}
+
 void store(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address, void *code) noexcept
 {
-    the_tracer->store(running->index(vcpu), info, address, *static_cast<CodePoint *>(code));
+    the_tracer->store(running->index(vcpu), info, address, code_at(code));
 }
 
 void locked_store(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address,
                   void *code) noexcept
 {
-    the_tracer->locked_store(running->index(vcpu), info, address, *static_cast<CodePoint *>(code));
+    the_tracer->locked_store(running->index(vcpu), info, address, code_at(code));
 }
 
 void load(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address, void *code) noexcept
 {
-    the_tracer->load(running->index(vcpu), info, address, *static_cast<CodePoint *>(code));
+    the_tracer->load(running->index(vcpu), info, address, code_at(code));
 }
 
 void flush(unsigned vcpu, void *code) noexcept
 {
-    the_tracer->flush(running->index(vcpu), *static_cast<CodePoint *>(code));
+    the_tracer->flush(running->index(vcpu), code_at(code));
 }
 
 void fence(unsigned vcpu, void *code) noexcept
 {
-    the_tracer->fence(running->index(vcpu), *static_cast<CodePoint *>(code));
+    the_tracer->fence(running->index(vcpu), code_at(code));
 }
 
 void marker(unsigned vcpu, void *code) noexcept
 {
-    the_tracer->marker(running->index(vcpu), *static_cast<CodePoint *>(code));
+    the_tracer->marker(running->index(vcpu), code_at(code));
 }
 
 void system_call(unsigned vcpu, void *code) noexcept
 {
-    the_tracer->system_call(running->index(vcpu), *static_cast<CodePoint *>(code));
+    the_tracer->system_call(running->index(vcpu), code_at(code));
 }
 
 void return_from_kernel(unsigned vcpu, void *code) noexcept
 {
-    the_tracer->return_from_kernel(running->index(vcpu), *static_cast<CodePoint *>(code));
+    the_tracer->return_from_kernel(running->index(vcpu), code_at(code));
 }
 
 void call(unsigned vcpu, qemu_plugin_meminfo_t, std::uint64_t address, void *code) noexcept
 {
-    the_tracer->call(running->index(vcpu), address, *static_cast<CodePoint *>(code));
+    the_tracer->call(running->index(vcpu), address, code_at(code));
 }
 
 void ret(unsigned vcpu, qemu_plugin_meminfo_t, std::uint64_t address, void *code) noexcept
 {
-    the_tracer->ret(running->index(vcpu), address, *static_cast<CodePoint *>(code));
+    the_tracer->ret(running->index(vcpu), address, code_at(code));
 }
 
 void stack_pointer_load(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t,
                         void *code) noexcept
 {
-    the_tracer->stack_pointer_load(running->index(vcpu), info, *static_cast<CodePoint *>(code));
+    the_tracer->stack_pointer_load(running->index(vcpu), info, code_at(code));
 }
 
 void stack_pointer_move(unsigned vcpu, void *code) noexcept
 {
-    the_tracer->stack_pointer_move(running->index(vcpu), *static_cast<CodePoint *>(code));
+    the_tracer->stack_pointer_move(running->index(vcpu), code_at(code));
 }
 
 void translation_change(unsigned vcpu, void *code) noexcept
 {
-    the_tracer->translation_change(running->index(vcpu), *static_cast<CodePoint *>(code));
+    the_tracer->translation_change(running->index(vcpu), code_at(code));
 }
 
 void undecodable(unsigned vcpu, void *code) noexcept
 {
-    the_tracer->undecodable(running->index(vcpu), *static_cast<CodePoint *>(code));
+    the_tracer->undecodable(running->index(vcpu), code_at(code));
 }
 
 } // namespace callback

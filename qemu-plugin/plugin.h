@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The functions that QEMU calls, with the instruction's CodePoint as user data.
+// The functions that QEMU calls, with the instruction's BlockPoint as user data.
 #pragma once
 
 #include "qemu-plugin/qemu_plugin_api.h"
 
 namespace fencepost::tracer::callback {
 
+void block(unsigned vcpu, void *instructions) noexcept; // how many it has
 void store(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address, void *code) noexcept;
 void locked_store(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address,
                   void *code) noexcept;

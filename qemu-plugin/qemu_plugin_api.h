@@ -41,9 +41,17 @@ struct qemu_plugin_tb;
 struct qemu_plugin_insn;
 struct qemu_plugin_hwaddr;
 struct qemu_plugin_register;
+struct qemu_plugin_scoreboard;
 using qemu_plugin_meminfo_t = std::uint32_t;
 
 enum qemu_plugin_cb_flags { QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_CB_R_REGS, QEMU_PLUGIN_CB_RW_REGS };
+// A number for each vCPU, in an array that QEMU keeps.
+struct qemu_plugin_u64 {
+    qemu_plugin_scoreboard *score;
+    std::size_t offset;
+};
+enum qemu_plugin_op { QEMU_PLUGIN_INLINE_ADD_U64, QEMU_PLUGIN_INLINE_STORE_U64 };
+
 enum qemu_plugin_mem_rw { QEMU_PLUGIN_MEM_R = 1, QEMU_PLUGIN_MEM_W, QEMU_PLUGIN_MEM_RW };
 
 struct qemu_plugin_mem_value {
@@ -84,6 +92,15 @@ void qemu_plugin_register_vcpu_mem_cb(qemu_plugin_insn *instruction,
                                       qemu_plugin_vcpu_mem_cb_t callback,
                                       qemu_plugin_cb_flags flags, qemu_plugin_mem_rw access,
                                       void *userdata);
+void qemu_plugin_register_vcpu_tb_exec_cb(qemu_plugin_tb *block,
+                                          qemu_plugin_vcpu_udata_cb_t callback,
+                                          qemu_plugin_cb_flags flags, void *userdata);
+// When a block begins, without a call.
+void qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(qemu_plugin_tb *block, qemu_plugin_op op,
+                                                       qemu_plugin_u64 entry, std::uint64_t number);
+qemu_plugin_scoreboard *qemu_plugin_scoreboard_new(std::size_t element_size);
+// Until a vCPU is added.
+void *qemu_plugin_scoreboard_find(qemu_plugin_scoreboard *score, unsigned vcpu);
 void qemu_plugin_register_atexit_cb(qemu_plugin_id_t id, qemu_plugin_udata_cb_t callback,
                                     void *userdata);
 

@@ -25,7 +25,7 @@ trace::TraceWriter open_trace(const Options &options, std::vector<trace::Region>
 Tracer::Tracer(const Options &options)
     : options_(options), queue_(open_trace(options, regions_)), physical_(guest_),
       system_calls_(guest_, processes_), sites_(queue_), stacks_(queue_),
-      recording_(options.recording)
+      scoreboard_(qemu_plugin_scoreboard_new(sizeof(std::uint64_t))), recording_(options.recording)
 {
 }
 
@@ -35,6 +35,8 @@ void Tracer::add_vcpu(unsigned vcpu)
     if (vcpus_.size() <= vcpu)
         vcpus_.resize(vcpu + 1);
     vcpus_[vcpu] = std::make_unique<Vcpu>();
+    executed_inline_ =
+        static_cast<const std::uint64_t *>(qemu_plugin_scoreboard_find(scoreboard_, 0));
 }
 
 void Tracer::translate(unsigned vcpu, qemu_plugin_tb *block)
@@ -43,8 +45,16 @@ void Tracer::translate(unsigned vcpu, qemu_plugin_tb *block)
     if (vcpu < vcpus_.size() && vcpus_[vcpu])
         learn_paging(*vcpus_[vcpu]);
     const std::size_t count = qemu_plugin_tb_n_insns(block);
+    // With several vCPUs, code of QEMU 10.0 that has such an operation in it does something else
+    // than it should: guests hang.
+    if (vcpus_.size() == 1)
+        qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(block, QEMU_PLUGIN_INLINE_ADD_U64,
+                                                          {scoreboard_, 0}, count);
+    else
+        qemu_plugin_register_vcpu_tb_exec_cb(block, callback::block, QEMU_PLUGIN_CB_NO_REGS,
+                                             reinterpret_cast<void *>(count));
     for (std::size_t i = 0; i < count; ++i)
-        instrument(qemu_plugin_tb_get_insn(block, i));
+        instrument(qemu_plugin_tb_get_insn(block, i), static_cast<std::uint32_t>(count - i));
 }
 
 // Most instructions do nothing that is recorded.
@@ -60,7 +70,7 @@ bool Tracer::matters(const Instruction &what) const
            what.transfer == Transfer::sysret;
 }
 
-void Tracer::instrument(qemu_plugin_insn *instruction)
+void Tracer::instrument(qemu_plugin_insn *instruction, std::uint32_t left)
 {
     std::array<std::uint8_t, kMaxInstructionBytes> bytes;
     const std::size_t length = qemu_plugin_insn_data(instruction, bytes.data(), bytes.size());
@@ -69,12 +79,13 @@ void Tracer::instrument(qemu_plugin_insn *instruction)
         return;
     CodePoint &code =
         code_.at(qemu_plugin_insn_vaddr(instruction), std::span(bytes).first(length), what);
+    BlockPoint &point = code.in_block(left);
     auto on_execution = [&](qemu_plugin_vcpu_udata_cb_t callback, qemu_plugin_cb_flags flags) {
-        qemu_plugin_register_vcpu_insn_exec_cb(instruction, callback, flags, &code);
+        qemu_plugin_register_vcpu_insn_exec_cb(instruction, callback, flags, &point);
     };
     auto on_access = [&](qemu_plugin_vcpu_mem_cb_t callback, qemu_plugin_mem_rw access) {
         qemu_plugin_register_vcpu_mem_cb(instruction, callback, QEMU_PLUGIN_CB_NO_REGS, access,
-                                         &code);
+                                         &point);
     };
 
     if (!what.decoded) {
@@ -102,17 +113,17 @@ void Tracer::instrument(qemu_plugin_insn *instruction)
     if (what.transfer == Transfer::syscall && code.user)
         on_execution(callback::system_call, QEMU_PLUGIN_CB_R_REGS);
     if (options_.stacks)
-        instrument_stacks(instruction, code);
+        instrument_stacks(instruction, point);
     if ((what.transfer == Transfer::sysret || what.transfer == Transfer::iret) && !code.user)
         on_execution(callback::return_from_kernel, QEMU_PLUGIN_CB_R_REGS);
 }
 
-void Tracer::instrument_stacks(qemu_plugin_insn *instruction, CodePoint &code)
+void Tracer::instrument_stacks(qemu_plugin_insn *instruction, BlockPoint &point)
 {
-    const Instruction &what = code.what;
+    const Instruction &what = point.code->what;
     auto on_access = [&](qemu_plugin_vcpu_mem_cb_t callback, qemu_plugin_mem_rw access) {
         qemu_plugin_register_vcpu_mem_cb(instruction, callback, QEMU_PLUGIN_CB_NO_REGS, access,
-                                         &code);
+                                         &point);
     };
     if (what.transfer == Transfer::call)
         on_access(callback::call, QEMU_PLUGIN_MEM_W);
@@ -122,7 +133,7 @@ void Tracer::instrument_stacks(qemu_plugin_insn *instruction, CodePoint &code)
         on_access(callback::stack_pointer_load, QEMU_PLUGIN_MEM_R);
     if (what.stack_pointer_source != kNoRegister)
         qemu_plugin_register_vcpu_insn_exec_cb(instruction, callback::stack_pointer_move,
-                                               QEMU_PLUGIN_CB_R_REGS, &code);
+                                               QEMU_PLUGIN_CB_R_REGS, &point);
 }
 
 void Tracer::count_quality(trace::TraceWriter &writer) const
@@ -171,8 +182,7 @@ void Tracer::push_lost_flushes()
         trace::EventBuffer &events = queue_.current().events;
         events.push_marker(event, {.number = static_cast<std::int64_t>(flushes.flushes),
                                    .text = std::string(trace::kLostFlushesNote)});
-        if (events.full())
-            queue_.hand_over();
+        pushed();
     }
 }
 

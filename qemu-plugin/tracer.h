@@ -49,6 +49,14 @@ public:
     // `vcpu`: the one that needs the block.
     void translate(unsigned vcpu, qemu_plugin_tb *block);
     void finish();
+    // With several vCPUs, when a block of so many instructions begins.
+    void block(std::size_t instructions) { executed_ += instructions; }
+    // Before each of the following: the instruction is that of `point`.
+    CodePoint &at(const BlockPoint &point)
+    {
+        left_in_block_ = point.left;
+        return *point.code;
+    }
 
     // What executed code reports, in trace order.
     void store(unsigned vcpu, qemu_plugin_meminfo_t info, std::uint64_t address, CodePoint &code);
@@ -92,6 +100,8 @@ private:
     void record_fence(unsigned vcpu, CodePoint &code, trace::FenceKind kind);
     trace::Event new_event(unsigned vcpu, CodePoint &code);
     void push(const trace::Event &event);
+    void pushed();
+    std::uint64_t time() const;
     void note_system_call(unsigned vcpu, CodePoint &code);
     void note_return(Vcpu &cpu, const ReturnToUser &back);
     void push_marker(unsigned vcpu, CodePoint &code, trace::MarkerKind kind, trace::Marker marker);
@@ -101,8 +111,8 @@ private:
     void push_lost_flushes();
     void count_quality(trace::TraceWriter &writer) const;
     bool matters(const Instruction &what) const;
-    void instrument(qemu_plugin_insn *instruction);
-    void instrument_stacks(qemu_plugin_insn *instruction, CodePoint &code);
+    void instrument(qemu_plugin_insn *instruction, std::uint32_t left);
+    void instrument_stacks(qemu_plugin_insn *instruction, BlockPoint &point);
 
     const Options options_;
     std::vector<trace::Region> regions_; // before queue_, whose trace they come from
@@ -119,6 +129,13 @@ private:
     AbsentFlushes absent_;
     LateLines late_;
     Quality quality_;
+    // How many instructions the machine had executed when the current block ends: where there is
+    // one vCPU, QEMU counts without calling us.
+    qemu_plugin_scoreboard *scoreboard_;
+    const std::uint64_t *executed_inline_ = nullptr;
+    std::uint64_t executed_ = 0;
+    std::uint32_t left_in_block_ = 0;
+    std::uint32_t thread_ = 0; // of the last event
     bool recording_;
     bool workload_ended_ = false; // nothing is recorded any more, but stores to PM are still kept
 };

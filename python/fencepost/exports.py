@@ -17,7 +17,7 @@ MARKS = ("op_end", "checkpoint", "note", "process_start", "process_end")
 
 
 def _events(trace: Trace) -> Iterator[dict[str, Any]]:
-    """A recording has no clock: event N is at N microseconds."""
+    """In even steps: event N is at N microseconds."""
     end = trace.event_count
     tracks = {"epochs": 1, "operations": 2, "system calls": 3, "fences": 4, "markers": 5}
     for name, number in tracks.items():
@@ -53,7 +53,7 @@ def _events(trace: Trace) -> Iterator[dict[str, Any]]:
 def to_perfetto(trace: Trace, path: str | os.PathLike[str]) -> None:
     """Writes what ui.perfetto.dev opens: epochs, operations, system calls, fences, markers, lines in flight.
 
-    A recording has no clock, so event N is at N microseconds.
+    Events are in even steps, event N at N microseconds, because what happens between them is far apart in guest time.
     """
     with open(path, "w", encoding="utf-8") as file:
         file.write('{"traceEvents": [\n')

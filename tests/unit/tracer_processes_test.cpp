@@ -142,6 +142,11 @@ protected:
         return callers;
     }
 
+    std::uint32_t thread(std::uint64_t pc)
+    {
+        return stacks_.thread(cursor_, !is_kernel_address(pc));
+    }
+
     TemporaryDirectory directory_{"/tmp", "fp-stacks-"};
     EventQueue queue_{trace::TraceWriter::create(directory_.path() / "trace.db")};
     Processes processes_;
@@ -217,6 +222,36 @@ TEST_F(CallStacksTest, TellThreadsApart)
     EXPECT_EQ(chain(0x300), (Chain{0x100}));
     stacks_.end_process(0x1000);
     EXPECT_EQ(chain(0x300), (Chain{}));
+}
+
+TEST_F(CallStacksTest, NumberThreads)
+{
+    EXPECT_EQ(thread(0x300), 0u); // nothing is known yet
+    EXPECT_EQ(thread(kKernelPc), 0u);
+    stacks_.enter_user(cursor_, {0x1000, 1}, 0x7000);
+    EXPECT_EQ(thread(0x300), 1u);
+    stacks_.enter_user(cursor_, {0x1000, 2}, 0x9000); // no event of it: no number
+    stacks_.enter_user(cursor_, {0x2000, 2}, 0x9000);
+    EXPECT_EQ(thread(0x300), 2u);
+    // In the kernel it is the one whose system call goes on, whichever task ran in between.
+    stacks_.enter_kernel(cursor_, code(0x150), process_);
+    EXPECT_EQ(thread(kKernelPc), 2u);
+    stacks_.call(cursor_, kTask - 0x100, code(kKernelPc));
+    EXPECT_EQ(thread(kKernelPc), 2u);
+    stacks_.set_stack_pointer(cursor_, kOther - 0x80, false);
+    EXPECT_EQ(thread(kKernelPc), 0u); // a kernel thread
+    stacks_.set_stack_pointer(cursor_, kTask - 0x100, false);
+    EXPECT_EQ(thread(kKernelPc), 2u);
+    stacks_.enter_user(cursor_, {0x1000, 1}, 0x6ff8);
+    EXPECT_EQ(thread(0x300), 1u);
+    // Page tables and thread-local storage are given to another one when they are free.
+    stacks_.end_process(0x1000);
+    EXPECT_EQ(thread(0x300), 1u); // its exit
+    stacks_.enter_user(cursor_, {0x1000, 1}, 0x7000);
+    EXPECT_EQ(thread(0x300), 3u);
+    stacks_.end_thread(cursor_);
+    stacks_.enter_user(cursor_, {0x1000, 1}, 0x7000);
+    EXPECT_EQ(thread(0x300), 4u);
 }
 
 } // namespace
