@@ -3,6 +3,8 @@
 
 import os
 import pathlib
+import subprocess
+import sys
 
 import pytest
 
@@ -68,3 +70,12 @@ def test_an_exception_ends_the_guest():
         with fencepost.Guest(None, pm_size="64M"):
             raise LookupError
     assert children() == []
+
+
+def test_nothing_is_left(journal):
+    """The short form of what tests/long/python_leaks does with 200 guests."""
+    script = pathlib.Path(__file__).resolve().parents[1] / "long" / "python_leaks"
+    said = subprocess.run([sys.executable, script, "--build", os.environ["FENCEPOST_BUILD"], "--guests", "20", "--traces",
+                           "100", journal], capture_output=True, text=True)
+    assert said.returncode == 0, said.stdout + said.stderr
+    assert said.stdout.count("nothing left behind") == 4
