@@ -151,3 +151,10 @@ def test_ctrl_c_stops_a_query(journal):
     child.send_signal(signal.SIGINT)
     assert child.stdout.read() == "stopped\n"
     assert child.wait() == 0
+
+
+def test_time_and_thread_that_nobody_told(journal):
+    """Of recordings: tests/guest/time_test."""
+    with fencepost.Trace(journal) as trace:
+        assert list(trace.rows("SELECT count(*), count(time), count(thread) FROM event")) == [(13, 0, 0)]
+        assert trace.sql("SELECT time, thread FROM event")["time"].isna().all()
