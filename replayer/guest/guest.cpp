@@ -31,6 +31,13 @@ std::string kernel_panicked(const std::string &panic)
     return "the guest's kernel panicked: " + panic;
 }
 
+template <typename Reply> agent::Outcome<Reply> outcome(const Answer<Reply> &answer)
+{
+    if (answer)
+        return *answer;
+    return Failure{answer.error_number(), answer.message()};
+}
+
 } // namespace
 
 const char *to_string(GuestEnd end)
@@ -116,6 +123,36 @@ void Guest::take_file(const agent::JobFile &file, Deadline deadline)
     });
     if (!reply)
         fail(ErrorKind::guest, "a guest cannot take {}: {}", file.path, reply.message());
+}
+
+agent::Outcome<MountReply> Guest::mount(const MountRequest &request, Deadline deadline)
+{
+    return outcome(with_agent([&](AgentClient &agent) { return agent.mount(request, deadline); }));
+}
+
+agent::Outcome<UnmountReply> Guest::unmount(const std::string &target, Deadline deadline)
+{
+    return outcome(with_agent([&](AgentClient &agent) { return agent.unmount(target, deadline); }));
+}
+
+agent::Outcome<RunReply> Guest::run(const RunRequest &request, Deadline deadline)
+{
+    return outcome(with_agent([&](AgentClient &agent) { return agent.run(request, deadline); }));
+}
+
+agent::Outcome<std::string> Guest::read_file(const std::string &path, std::size_t limit,
+                                             Deadline deadline)
+{
+    return outcome(with_agent(
+        [&](AgentClient &agent) { return agent.read_whole_file(path, limit, deadline); }));
+}
+
+agent::Outcome<WriteFileReply> Guest::write_file(const std::string &path, std::string_view data,
+                                                 Deadline deadline)
+{
+    constexpr std::uint32_t kMode = 0644;
+    return outcome(with_agent(
+        [&](AgentClient &agent) { return agent.write_whole_file(path, data, kMode, deadline); }));
 }
 
 Fd Guest::take_terminal()

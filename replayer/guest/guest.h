@@ -40,6 +40,13 @@ public:
 
     agent::JudgeReply judge(const agent::JudgeRequest &request, Deadline deadline) override;
     void take_file(const agent::JobFile &file, Deadline deadline) override;
+    agent::Outcome<MountReply> mount(const MountRequest &request, Deadline deadline) override;
+    agent::Outcome<UnmountReply> unmount(const std::string &target, Deadline deadline) override;
+    agent::Outcome<RunReply> run(const RunRequest &request, Deadline deadline) override;
+    agent::Outcome<std::string> read_file(const std::string &path, std::size_t limit,
+                                          Deadline deadline) override;
+    agent::Outcome<WriteFileReply> write_file(const std::string &path, std::string_view data,
+                                              Deadline deadline) override;
     std::string kernel_log() const override { return log_->kernel_log(); }
     std::string console() const override { return log_->console(); }
     std::optional<KernelCrash> wait_for_crash(std::chrono::milliseconds span) const override

@@ -8,6 +8,7 @@
 #include "base/deadline.h"
 #include "replayer/guest/judged/judged_guest.h"
 #include "replayer/guest/judged/log_patterns.h"
+#include "replayer/oracle/guest_visit.h"
 #include "replayer/oracle/lost_guest.h"
 #include "replayer/oracle/oracle_choice.h"
 
@@ -60,6 +61,9 @@ private:
     void examine(const Subject &subject, Judgement &judgement) override;
     bool ask_host(Phase phase, const Subject &subject, Judgement &judgement) const;
     bool ask_guest(Round &round, const Subject &subject, Judgement &judgement) const;
+    bool ask_recovered(const Subject &subject, Judgement &judgement) const;
+    bool visit(const Subject &subject, Judgement &judgement) const;
+    static void keep_tree(Round &round, Judgement &judgement);
     bool hear(const Round &round, bool closing, const Subject &subject, Judgement &judgement) const;
     Question question_of(const Subject &subject) const;
     std::chrono::milliseconds answer_time(const Subject &subject) const;
@@ -69,6 +73,7 @@ private:
     JudgeRequest request_;
     JudgeRequest closing_; // after a look of those that look last
     bool looks_last_ = false;
+    bool visited_ = false; // by oracles that talk with the guest themselves
 };
 
 ImageJudge::ImageJudge(const JudgeSettings &settings)
@@ -78,6 +83,8 @@ ImageJudge::ImageJudge(const JudgeSettings &settings)
         oracle->ask(request_);
     looks_last_ = std::any_of(oracles_.begin(), oracles_.end(),
                               [](const auto &oracle) { return oracle->looks_last(); });
+    visited_ = std::any_of(oracles_.begin(), oracles_.end(),
+                           [](const auto &oracle) { return oracle->visits(); });
     closing_.mount = request_.mount;
     closing_.remove = true;
 }
@@ -164,16 +171,23 @@ std::chrono::milliseconds ImageJudge::answer_time(const Subject &subject) const
 void ImageJudge::examine(const Subject &subject, Judgement &judgement)
 {
     const bool looked = ask_host(Phase::before, subject, judgement);
+    if (visited_ && !ask_recovered(subject, judgement))
+        return;
     Round round{request_};
+    if (visited_) { // it has been mounted and looked at
+        round.request.dump = false;
+        round.request.command = {};
+        if (!round.request.usable && !round.request.remove) {
+            ask_host(Phase::after, subject, judgement);
+            return;
+        }
+    }
     const bool closes = request_.remove && (looks_last_ || !looked);
     round.request.remove = request_.remove && !closes;
     if (!ask_guest(round, subject, judgement))
         return;
     const bool mounted = hear(round, false, subject, judgement);
-    if (request_.dump) {
-        judgement.tree = std::move(round.reply.tree);
-        judgement.tree->blocks.clear();
-    }
+    keep_tree(round, judgement);
     if (!mounted)
         return;
     if (!round.reply.still_mounted)
@@ -183,6 +197,67 @@ void ImageJudge::examine(const Subject &subject, Judgement &judgement)
     Round closing{closing_};
     if (ask_guest(closing, subject, judgement))
         hear(closing, true, subject, judgement);
+}
+
+void ImageJudge::keep_tree(Round &round, Judgement &judgement)
+{
+    if (!round.request.dump)
+        return;
+    judgement.tree = std::move(round.reply.tree);
+    judgement.tree->blocks.clear();
+}
+
+// What there is before anybody tries the file system out, and then what visitors say. False: the
+// image's test ends here.
+bool ImageJudge::ask_recovered(const Subject &subject, Judgement &judgement) const
+{
+    Round recovery{request_};
+    recovery.request.usable = false;
+    recovery.request.remove = false;
+    if (!ask_guest(recovery, subject, judgement))
+        return false;
+    const bool mounted = hear(recovery, false, subject, judgement);
+    keep_tree(recovery, judgement);
+    if (!mounted || recovery.reply.still_mounted || !visit(subject, judgement))
+        return false;
+    Round rest{JudgeRequest()}; // nothing but what the kernel has logged since
+    if (!ask_guest(rest, subject, judgement))
+        return false;
+    judgement.kernel_log += rest.reply.kernel_log;
+    const Question question = question_of(subject);
+    const Hearing hearing = {question, rest.request, rest.reply};
+    for (const auto &oracle : oracles_)
+        if (oracle->step() == JudgeStep::mount && judgement.verdict == Verdict::pass)
+            oracle->judge(hearing, judgement);
+    return judgement.verdict == Verdict::pass || !subject.crashed;
+}
+
+// False: the guest cannot go on with the image.
+bool ImageJudge::visit(const Subject &subject, Judgement &judgement) const
+{
+    const Question question = question_of(subject);
+    const std::string root = request_.mount.target;
+    GuestVisit guest(subject.guest, question, root);
+    const auto failed = [&](const auto &outcome, Verdict verdict) {
+        const auto *failure = std::get_if<agent::Failure>(&outcome);
+        if (failure)
+            add_evidence(judgement, {"mount", verdict, "again: " + failure->message, {}});
+        judgement.guest_spent = judgement.guest_spent || failure;
+        return failure != nullptr;
+    };
+    if (!root.empty() && failed(guest.mount(request_.mount), Verdict::recovery_failed))
+        return false;
+    const Stopwatch watch;
+    const double asked = guest.seconds();
+    for (const auto &oracle : oracles_)
+        if (oracle->visits() && oracle->is_trusted() && !guest.gone())
+            oracle->visit(guest, judgement);
+    judgement.oracle_seconds += watch.seconds() - (guest.seconds() - asked);
+    judgement.guest_spent = judgement.guest_spent || guest.spent();
+    const bool unmounted =
+        !guest.gone() && (root.empty() || !failed(guest.unmount(), Verdict::inconsistent));
+    judgement.guest_seconds += guest.seconds();
+    return unmounted;
 }
 
 // Whether those that had to look at the image could.

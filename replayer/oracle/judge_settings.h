@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "replayer/oracle/own_oracle.h"
 #include "replayer/run/inputs.h"
 #include "replayer/run/observations.h"
 #include "replayer/run/run_directory.h"
@@ -19,6 +20,8 @@ struct JudgeSettings {
     // Names; empty: the spec's choice, or what suits its file system. An unknown one is a usage
     // error.
     std::vector<std::string> oracles = {};
+    // The caller's own, for the names among them that are no others'.
+    OwnOracles own = {};
     std::filesystem::path cache; // for copies of images
     // Asked once for each oracle that compares trees: the workload without a crash, on its own file
     // system (empty) or on another.

@@ -6,6 +6,7 @@
 
 #include "replayer/oracle/log_watch.h"
 #include "replayer/oracle/oracle_table.h"
+#include "replayer/oracle/own_oracle.h"
 
 namespace fencepost::oracle {
 
@@ -50,7 +51,7 @@ bool is_maskable(const Evidence &objection)
         objection.oracle == "harness")
         return false;
     const OracleEntry *entry = find_entry(objection.oracle);
-    return !entry || entry->objection == HealthyObjection::is_masked;
+    return entry ? entry->objection == HealthyObjection::is_masked : !is_own(objection.oracle);
 }
 
 bool ends_trust(const Evidence &objection)

@@ -38,6 +38,8 @@ struct Hearing {
     const agent::StepResult *failed(agent::JudgeStep step) const;
 };
 
+class GuestVisit;
+
 enum class Phase { before, after };
 
 // Where the file system is.
@@ -68,6 +70,11 @@ public:
     virtual void ask(agent::JudgeRequest &) const {}
     virtual void ask_about(const Question &, agent::JudgeRequest &) const {}
     virtual void judge(const Hearing &, Judgement &) const {}
+
+    // It talks with the guest itself, which has recovered the image, unmounted it, and has mounted
+    // it again: visit() instead of judge(). Before anybody tries the file system out.
+    virtual bool visits() const { return false; }
+    virtual void visit(GuestVisit &, Judgement &) const {}
 
     // On the host: the image as the power failure left it, before any guest has it, and as the
     // guest left it. False: it would have to, and cannot with this image, as `not_tried` says; it

@@ -27,11 +27,19 @@ public:
         const std::vector<std::string> &asked =
             !settings_.oracles.empty() ? settings_.oracles : test_.oracles;
         check_oracles(asked, file_system_, !test_.recovery.empty());
+        for (const std::string &name : asked)
+            if (is_own(name) && !find_own(settings_.own, name))
+                fail(ErrorKind::usage,
+                     "the oracle {} is a function of the program that tested the run: it has to be "
+                     "given again (in Python: oracles=[...])",
+                     name);
         if (asked.empty())
             choose_defaults();
         for (const std::string &name : asked) {
             if (const OracleEntry *entry = find_entry(name))
                 choose(*entry);
+            else if (const OwnOracle *own = find_own(settings_.own, name))
+                chosen_.push_back(make_own_oracle(*own, settings_));
             else
                 choose(find_folder(name));
         }
@@ -127,6 +135,8 @@ void check_oracles(const std::vector<std::string> &names, const std::string &fil
              "nothing can judge this run: it has no file system, and its spec has "
              "no test.recovery");
     for (const std::string &name : names) {
+        if (is_own(name)) // it judges whatever it likes
+            continue;
         const OracleEntry *entry = find_entry(name);
         std::optional<OracleFolder> folder;
         if (!entry)

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "replayer/states/own_strategy.h"
 
 namespace fencepost::states {
 
@@ -254,6 +255,19 @@ void StateWalk::build_items(ItemTable &table) const
     table.build(model_->in_flight(), options_.grouping, sectors_);
 }
 
+bool StateWalk::generate(const Strategy &strategy, const CrashPoint &point,
+                         Enumeration &enumeration)
+{
+    if (!strategy.own)
+        return strategy.info->generate(enumeration, strategy.number);
+    bool going = true;
+    strategy.own->choose(point, table_, [&](const Choice &choice) {
+        going = going && enumeration.run(choice);
+        return going;
+    });
+    return going;
+}
+
 bool StateWalk::visit(const CrashPoint &point, StateListener &listener)
 {
     ++report_.crash_points;
@@ -273,7 +287,7 @@ bool StateWalk::visit(const CrashPoint &point, StateListener &listener)
     enumeration.set_tearing(options_.tearing, point.since);
     for (const Strategy &strategy : options_.strategies)
         if (past && going && asks_at(point, strategy.info->points))
-            going = strategy.info->generate(enumeration, strategy.number);
+            going = generate(strategy, point, enumeration);
     report_.capped += enumeration.capped();
     report_.stopped = !going;
     if (!point.boundary)

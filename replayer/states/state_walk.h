@@ -115,6 +115,7 @@ private:
               StateListener &listener);
     bool visit(const CrashPoint &point, StateListener &listener);
     bool offer(const CrashPoint &point, const ChosenLevels &levels, StateListener &listener);
+    bool generate(const Strategy &strategy, const CrashPoint &point, Enumeration &enumeration);
     bool wants(StrategyPoints points) const;
     const trace::Event &as_counted(const trace::Event &event);
 

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "replayer/states/enumeration.h"
+#include "replayer/states/own_strategy.h"
 
 namespace fencepost::states {
 
@@ -67,6 +68,8 @@ constexpr Engine kEngines[] = {
     {"ReorderAccumulative", "accumulate"},
     {"ReorderReverseAccumulative", "accumulate-reverse"},
 };
+
+constexpr StrategyInfo kOwn = {"own", "", 0, Points::every, true, "", nullptr};
 
 const StrategyInfo *find(std::string_view name)
 {
@@ -145,8 +148,15 @@ std::vector<Strategy> parse_strategies(std::string_view text)
     }
 }
 
+Strategy make_strategy(std::shared_ptr<OwnStrategy> own)
+{
+    return {&kOwn, 0, std::move(own)};
+}
+
 std::string text_of(const Strategy &strategy)
 {
+    if (strategy.own)
+        return strategy.own->name();
     return strategy.info->argument.empty()
                ? std::string(strategy.info->name)
                : fmt::format("{}:{}", strategy.info->name, strategy.number);

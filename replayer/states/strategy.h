@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 namespace fencepost::states {
 
 class Enumeration;
+class OwnStrategy;
 
 // Where a strategy asks for states.
 enum class StrategyPoints : std::uint8_t {
@@ -38,9 +40,13 @@ std::string strategy_names();
 struct Strategy {
     const StrategyInfo *info; // a row of the table
     std::uint64_t number = 0; // where it takes one
+    // The caller's own instead: then `info` is no row.
+    std::shared_ptr<OwnStrategy> own = nullptr;
 
     bool operator==(const Strategy &) const = default;
 };
+
+Strategy make_strategy(std::shared_ptr<OwnStrategy> own);
 
 // `prefix,subsets:2`: names with numbers, in the order in which they are applied at each crash
 // point. pmreorder's engines are accepted by their names. `count` generates nothing.

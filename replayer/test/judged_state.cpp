@@ -132,6 +132,7 @@ oracle::Judge &JudgedState::judge_of_run()
     judge_ = make_run_judge({.run = files_,
                              .inputs = image_->inputs,
                              .oracles = request_.oracles,
+                             .own = request_.own_oracles,
                              .cache = cache_,
                              .progress = say_});
     if (request_.baseline) {

@@ -12,6 +12,7 @@
 #include "replayer/guest/guest_config.h"
 #include "replayer/image/delta_file.h"
 #include "replayer/oracle/judge.h"
+#include "replayer/oracle/own_oracle.h"
 #include "replayer/run/inputs.h"
 #include "replayer/run/run_directory.h"
 #include "replayer/test/baseline.h"
@@ -22,6 +23,7 @@ struct StateRequest {
     std::string state;                        // its id
     std::vector<std::string> incidental = {}; // empty: what the spec says
     std::vector<std::string> oracles = {};    // likewise
+    oracle::OwnOracles own_oracles = {};      // for the names among them that are no others'
     std::string backend = "process";
     std::optional<guest::Accelerator> accelerator = {}; // nothing: KVM where it works
     // The image as it was kept; nothing: it is made from the trace.

@@ -72,8 +72,8 @@ private:
     // Error(usage) where the verdicts would not be given again.
     void check_producers(const TestGuest &guest, const oracle::Judge &judge)
     {
-        about_.producers =
-            producers_of(cache_, guest.source().config.image, files_, inputs_, oracles_);
+        about_.producers = producers_of(cache_, guest.source().config.image, files_, inputs_,
+                                        oracles_, request_.own_oracles);
         about_ = subject_of(about_, judge);
         if (const std::string changed = changed_since(files_.results(), about_); !changed.empty())
             fail(ErrorKind::usage, "{} has changed since {} was tested: fencepost test {}", changed,
@@ -85,6 +85,7 @@ private:
         const std::unique_ptr<oracle::Judge> judge = make_run_judge({.run = files_,
                                                                      .inputs = inputs_,
                                                                      .oracles = oracles_,
+                                                                     .own = request_.own_oracles,
                                                                      .cache = cache_,
                                                                      .progress = listener_.say});
         const TestGuest guest(cache_, request_.backend, inputs_.config, request_.accelerator,
@@ -128,6 +129,7 @@ private:
         const ShortenedWorkload found =
             shorten_workload(*workload, finding, cache_,
                              {.oracles = oracles_,
+                              .own_oracles = request_.own_oracles,
                               .backend = request_.backend,
                               .accelerator = request_.accelerator,
                               .operation = Operations(reader_).last_before(

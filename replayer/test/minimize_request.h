@@ -13,6 +13,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "replayer/guest/guest_config.h"
+#include "replayer/oracle/own_oracle.h"
 #include "replayer/run/run_directory.h"
 #include "replayer/test/shortened_workload.h"
 
@@ -23,6 +24,7 @@ struct MinimizeRequest {
     std::uint64_t tests = UINT64_MAX;                  // in guests, for each finding
     std::optional<std::chrono::seconds> duration = {}; // for all together
     std::vector<std::string> incidental = {};          // empty: what the spec says
+    oracle::OwnOracles own_oracles = {};               // those of the test that the caller has
     std::string backend = "process";
     std::optional<guest::Accelerator> accelerator = {}; // nothing: KVM where it works
     bool force = false;                                 // also those that were minimized before

@@ -71,7 +71,7 @@ void add_oracles(const run::Inputs &inputs, const std::vector<std::string> &aske
 {
     std::vector<oracle::OracleFolder> folders;
     for (const std::string &name : asked)
-        if (!oracle::find_entry(name))
+        if (!oracle::find_entry(name) && !oracle::is_own(name))
             folders.push_back(oracle::find_folder(name));
     const std::string file_system = file_system_of(inputs);
     if (!file_system.empty())
@@ -90,11 +90,15 @@ void add_oracles(const run::Inputs &inputs, const std::vector<std::string> &aske
 
 std::vector<Producer> producers_of(const fs::path &cache, const std::string &image,
                                    const run::RunFiles &run, const run::Inputs &inputs,
-                                   const std::vector<std::string> &oracles)
+                                   const std::vector<std::string> &oracles,
+                                   const oracle::OwnOracles &own)
 {
     std::vector<Producer> producers;
     add_image(cache, image, producers);
     add_oracles(inputs, oracles, producers);
+    for (const std::string &name : oracles)
+        if (const oracle::OwnOracle *each = oracle::find_own(own, name))
+            producers.push_back({"oracle " + name, "the oracle " + name, each->version});
     producers.push_back({"test", "[test] of the spec (promise, recovery command or time limit)",
                          Digest().add(run::judgement_text(run)).hex()});
     producers.push_back({"workload", "a file of the workload or of its recovery command",

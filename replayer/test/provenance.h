@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "replayer/oracle/own_oracle.h"
 #include "replayer/record/recorder.h"
 #include "replayer/run/run_directory.h"
 
@@ -18,9 +19,11 @@ struct Producer {
     std::string digest; // of its contents
 };
 
-// `image`: of the guest; `oracles`: as they were asked for, none: the default ones.
+// `image`: of the guest; `oracles`: as they were asked for, none: the default ones; `own`: the
+// caller's, which may be among them.
 std::vector<Producer> producers_of(const std::filesystem::path &cache, const std::string &image,
                                    const run::RunFiles &run, const run::Inputs &inputs,
-                                   const std::vector<std::string> &oracles);
+                                   const std::vector<std::string> &oracles,
+                                   const oracle::OwnOracles &own);
 
 } // namespace fencepost::test

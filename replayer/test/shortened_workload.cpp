@@ -78,6 +78,7 @@ public:
             return false;
         TestRequest request;
         request.oracles = options.oracles;
+        request.own_oracles = options.own_oracles;
         request.backend = options.backend;
         request.accelerator = options.accelerator;
         request.window = window;

@@ -10,6 +10,7 @@
 
 #include "analyzer/findings/finding.h"
 #include "base/deadline.h"
+#include "replayer/oracle/own_oracle.h"
 #include "replayer/run/inputs.h"
 #include "replayer/test/workload_lines.h"
 
@@ -17,6 +18,7 @@ namespace fencepost::test {
 
 struct ShortenOptions {
     std::vector<std::string> oracles = {};
+    oracle::OwnOracles own_oracles = {};
     std::string backend = "process";
     std::optional<guest::Accelerator> accelerator = {};
     // During or after which power fails, as it is written in the workload: only there shorter ones

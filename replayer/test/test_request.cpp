@@ -93,6 +93,7 @@ TestReport test_recorded(const run::RunFiles &files, const std::filesystem::path
     const std::unique_ptr<oracle::Judge> judge = make_run_judge({.run = files,
                                                                  .inputs = inputs,
                                                                  .oracles = request.oracles,
+                                                                 .own = request.own_oracles,
                                                                  .cache = cache,
                                                                  .progress = listener.say});
     const Exploration exploration =
@@ -100,7 +101,8 @@ TestReport test_recorded(const run::RunFiles &files, const std::filesystem::path
     options.walk.strategies = exploration.strategies;
     options.walk.tearing = exploration.tearing;
     const TestGuest guest(cache, request.backend, inputs.config, request.accelerator, listener.say);
-    options.producers = producers_of(cache, guest.source().config.image, files, inputs, oracles);
+    options.producers = producers_of(cache, guest.source().config.image, files, inputs, oracles,
+                                     request.own_oracles);
     return test_run(files, guest, *judge, options, listener.progress);
 }
 

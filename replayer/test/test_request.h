@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "replayer/guest/guest_config.h"
+#include "replayer/oracle/own_oracle.h"
 #include "replayer/run/run_directory.h"
 #include "replayer/run/spec.h"
 #include "replayer/states/strategy.h"
@@ -27,6 +28,7 @@ struct TestRequest {
     std::string window = {};                  // as parse_window() has it; empty: everything
     std::vector<std::string> incidental = {}; // empty: what the spec says
     std::vector<std::string> oracles = {};    // likewise
+    oracle::OwnOracles own_oracles = {};      // for the names among them that are no others'
     unsigned jobs = 0;                        // 0: one for each CPU
     std::uint64_t limit = UINT64_MAX;
     std::uint64_t bugs = UINT64_MAX;

@@ -51,7 +51,10 @@ TestWalk::TestWalk(const run::RunFiles &run, const trace::TraceReader &reader,
       triage_({run, reader, options.walk.incidental, results}, pool_, *plan.hangs, deadline_)
 {
     walk_->forget_first_step();
-    if (progress)
+    const auto &strategies = options.walk.strategies;
+    // One of the caller's is asked by this walk alone.
+    if (progress && std::none_of(strategies.begin(), strategies.end(),
+                                 [](const states::Strategy &each) { return each.own; }))
         forecast_.emplace(run.trace(), plan.initial, options.walk);
 }
 

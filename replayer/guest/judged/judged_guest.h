@@ -7,9 +7,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/deadline.h"
 #include "guest-images/agent/job.h"
+#include "guest-images/agent/outcome.h"
 #include "guest-images/agent/protocol.h"
 #include "replayer/guest/judged/kernel_crash.h"
 
@@ -23,6 +25,19 @@ public:
     virtual agent::JudgeReply judge(const agent::JudgeRequest &request, Deadline deadline) = 0;
     // An Error(guest) if the guest cannot have it.
     virtual void take_file(const agent::JobFile &file, Deadline deadline) = 0;
+
+    // One by one, for an oracle that talks with the guest itself.
+    virtual agent::Outcome<agent::MountReply> mount(const agent::MountRequest &request,
+                                                    Deadline deadline) = 0;
+    virtual agent::Outcome<agent::UnmountReply> unmount(const std::string &target,
+                                                        Deadline deadline) = 0;
+    virtual agent::Outcome<agent::RunReply> run(const agent::RunRequest &request,
+                                                Deadline deadline) = 0;
+    // At most `limit` bytes, else EFBIG.
+    virtual agent::Outcome<std::string> read_file(const std::string &path, std::size_t limit,
+                                                  Deadline deadline) = 0;
+    virtual agent::Outcome<agent::WriteFileReply>
+    write_file(const std::string &path, std::string_view data, Deadline deadline) = 0;
 
     virtual std::string kernel_log() const = 0;
     virtual std::string console() const = 0;
