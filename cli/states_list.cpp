@@ -10,8 +10,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "cli/states_verb.h"
-#include "replayer/image/image_index.h"
-#include "replayer/image/image_walk.h"
+#include "replayer/report/states_json.h"
 #include "replayer/states/trace_options.h"
 
 namespace fencepost::cli {
@@ -30,20 +29,6 @@ std::string counted(std::uint64_t count, const char *what)
     return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
-json to_json(const states::StateCount &count)
-{
-    return {{"exact", count.exact ? json(*count.exact) : json()}, {"log2", count.log2}};
-}
-
-json to_json(const states::EpochCount &epoch)
-{
-    return {{"epoch", epoch.point.epoch},
-            {"seq", epoch.point.seq},
-            {"lines", epoch.lines},
-            {"legal", to_json(epoch.legal)},
-            {"generated", epoch.generated}};
-}
-
 // Prints while the walk goes on: a list may be longer than memory. The document's parts come in the
 // order epochs and states as they are met, then the summary.
 class Listing : public image::ImageListener {
@@ -51,6 +36,7 @@ public:
     Listing(image::ImageIndex &index, const StatesOptions &options, bool as_json)
         : index_(index), options_(options), as_json_(as_json)
     {
+        seen_.wants_epochs = options.epochs && as_json;
     }
 
     bool image(image::ReadyImage &image) override
@@ -58,7 +44,7 @@ public:
         const std::string id = image.id();
         const bool architectural = !options_.list || image.architectural();
         const auto added = index_.add(image.identity(), 0, {image.point().seq, id, architectural});
-        new_images_ += added.is_new;
+        seen_.new_images += added.is_new;
         ++states_;
         if (options_.list)
             print(image, id, architectural, added);
@@ -67,38 +53,22 @@ public:
 
     void epoch(const states::EpochCount &epoch) override
     {
-        if (!largest_ || epoch.legal.log2 > largest_->legal.log2)
-            largest_ = epoch;
-        if (!options_.epochs)
-            return;
-        if (as_json_)
-            epochs_.push_back(to_json(epoch));
-        else
+        seen_.add(epoch);
+        if (options_.epochs && !as_json_)
             fmt::print("epoch {:>6}  ends before event {:>9}  {:>6} lines in flight  {:>12} states "
                        " {:>6} generated\n",
                        epoch.point.epoch, epoch.point.seq, epoch.lines, text_of(epoch.legal),
                        epoch.generated);
     }
 
-    std::uint64_t new_images() const { return new_images_; }
-    const std::optional<states::EpochCount> &largest() const { return largest_; }
-    const json &epochs() const { return epochs_; }
+    const collect::StatesSeen &seen() const { return seen_; }
 
 private:
     void print(const image::ReadyImage &image, const std::string &id, bool architectural,
                const image::ImageIndex::Added &added)
     {
         if (as_json_) {
-            const json row = {{"id", id},
-                              {"seq", image.point().seq},
-                              {"epoch", image.point().epoch},
-                              {"failure_point", image.point().failure_point},
-                              {"promise_changes", image.point().promise},
-                              {"returned", image.point().returned},
-                              {"image", added.image},
-                              {"identity", image.identity().hex()},
-                              {"new", added.is_new},
-                              {"relies_on_locked_instruction", !architectural}};
+            const json row = collect::state_row(image, id, architectural, added);
             fmt::print("{}\n    {}", states_ == 1 ? "" : ",", json_text(row, BadUtf8::refuse));
             return;
         }
@@ -109,44 +79,12 @@ private:
     image::ImageIndex &index_;
     const StatesOptions &options_;
     bool as_json_;
-    std::optional<states::EpochCount> largest_;
-    json epochs_ = json::array();
+    collect::StatesSeen seen_;
     std::uint64_t states_ = 0;
-    std::uint64_t new_images_ = 0;
 };
 
-json summary_json(const states::WalkOptions &walk, const states::WalkReport &report,
-                  const Listing &listing)
-{
-    json summary = {
-        {"model", name_of(walk.model)},
-        {"fences", name_of(walk.fences)},
-        {"strategy", states::text_of(walk.strategies)},
-        {"seed", walk.seed},
-        {"group", states::name_of(walk.grouping)},
-        {"events", report.events},
-        {"epochs", report.epochs},
-        {"crash_points", report.crash_points},
-        {"promise_points", report.promise_points},
-        {"incidental_fences", report.incidental_fences},
-        {"failure_points", report.failure_points},
-        {"legal", to_json(report.legal)},
-        {"largest_epoch", listing.largest() ? to_json(*listing.largest()) : json()},
-        {"generated", report.generated},
-        {"images", listing.new_images()},
-        {"duplicates", report.generated - listing.new_images()},
-        {"capped_crash_points", report.capped},
-        {"grouped",
-         {{"crash_points", report.grouped_crash_points},
-          {"runs", report.runs},
-          {"lines", report.lines_in_runs}}},
-        {"stopped", report.stopped},
-    };
-    return summary;
-}
-
 void print_summary(const states::WalkOptions &walk, const states::WalkReport &report,
-                   const Listing &listing)
+                   const collect::StatesSeen &seen)
 {
     fmt::print("read       {}, model {}, fences {}\n", counted(report.events, "event"),
                name_of(walk.model), name_of(walk.fences));
@@ -155,10 +93,10 @@ void print_summary(const states::WalkOptions &walk, const states::WalkReport &re
                    counted(report.incidental_fences, "fence"), describe(walk.incidental));
     fmt::print("epochs     {}\n", report.epochs);
     fmt::print("legal      {} states\n", text_of(report.legal));
-    if (listing.largest())
+    if (seen.largest)
         fmt::print("largest    epoch {}, before event {}: {} states of {} in flight\n",
-                   listing.largest()->point.epoch, listing.largest()->point.seq,
-                   text_of(listing.largest()->legal), counted(listing.largest()->lines, "line"));
+                   seen.largest->point.epoch, seen.largest->point.seq, text_of(seen.largest->legal),
+                   counted(seen.largest->lines, "line"));
     if (report.failure_points != 0)
         fmt::print("prefix     {}\n", counted(report.failure_points, "failure point"));
     fmt::print("generated  {} by {}{}\n", counted(report.generated, "state"),
@@ -166,8 +104,8 @@ void print_summary(const states::WalkOptions &walk, const states::WalkReport &re
     if (report.promise_points != 0)
         fmt::print("promise    changes at {} within an epoch\n",
                    counted(report.promise_points, "crash point"));
-    fmt::print("images     {}, and {}\n", listing.new_images(),
-               counted(report.generated - listing.new_images(), "duplicate"));
+    fmt::print("images     {}, and {}\n", seen.new_images,
+               counted(report.generated - seen.new_images, "duplicate"));
     if (report.capped != 0)
         fmt::print("capped     exhaustive stopped at its cap at {}\n",
                    counted(report.capped, "crash point"));
@@ -205,12 +143,12 @@ void list_states(const trace::TraceReader &reader, const StatesOptions &options,
     if (!as_json) {
         if (options.list || options.epochs)
             fmt::print("\n");
-        print_summary(walk_with, report, listing);
+        print_summary(walk_with, report, listing.seen());
         return;
     }
-    json summary = summary_json(walk_with, report, listing);
+    json summary = collect::states_summary(walk_with, report, listing.seen());
     if (options.epochs)
-        summary["each_epoch"] = listing.epochs();
+        summary["each_epoch"] = listing.seen().epochs;
     if (options.list) // the rest of the document that was begun
         fmt::print("],\n{}", json_document(summary, BadUtf8::refuse).substr(2));
     else

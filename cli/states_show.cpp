@@ -3,92 +3,17 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include "analyzer/symbols/code_names.h"
-#include "analyzer/symbols/pm_names.h"
 #include "base/terminal_text.h"
 #include "cli/states_verb.h"
 #include "replayer/image/image_export.h"
-#include "replayer/image/state_contents.h"
 #include "replayer/image/state_delta.h"
+#include "replayer/report/states_json.h"
 
 namespace fencepost::cli {
 
 namespace {
 
 using nlohmann::json;
-
-// Code and places in PM by their names.
-class ContentsJson {
-public:
-    ContentsJson(const trace::TraceReader &reader, const image::InitialImage &initial)
-        : initial_(initial), names_(reader)
-    {
-    }
-
-    json document(const image::StateContents &contents)
-    {
-        json items = json::array();
-        for (const image::StateItem &item : contents.items)
-            items.push_back(of(item, items.size()));
-        const states::CrashState &state = contents.state;
-        return {{"id", states::id_of(state)},
-                {"seq", state.seq},
-                {"epoch", contents.epoch},
-                {"model", name_of(state.model)},
-                {"fences", name_of(state.fences)},
-                {"identity", contents.identity.hex()},
-                {"legal_architecturally", contents.architectural},
-                {"lines_changed", contents.lines_changed},
-                {"items", items}};
-    }
-
-private:
-    json of(const image::StateItem &item, std::size_t number)
-    {
-        static constexpr const char *kKinds[] = {"line", "unit", "mixed", "run"};
-        json lines = json::array();
-        for (const image::StateLine &line : item.lines) {
-            json pieces = json::array();
-            for (const image::StatePiece &piece : line.pieces)
-                pieces.push_back(of(piece));
-            lines.push_back({{"line", line.line},
-                             {"place", pm_place(line.line * trace::kLineBytes)},
-                             {"pieces", pieces}});
-        }
-        json row = {{"item", number},
-                    {"kind", kKinds[static_cast<unsigned>(item.kind)]},
-                    {"level", item.level},
-                    {"levels", item.levels},
-                    {"lines", lines}};
-        if (item.part) {
-            static constexpr const char *kParts[] = {"before_cut", "behind_cut", "first_pieces"};
-            row["part"] = kParts[static_cast<unsigned>(item.part->kind)];
-            row["cut"] = {{"lines", item.part->lines}, {"units", item.part->units}};
-        }
-        return row;
-    }
-
-    json of(const image::StatePiece &piece)
-    {
-        return {{"seq", piece.store.seq},
-                {"persisted", piece.persisted},
-                {"kind", piece.non_temporal ? "nt_store" : "store"},
-                {"vcpu", piece.vcpu},
-                {"place", pm_place(piece.address)},
-                {"size", piece.size},
-                {"number", piece.value},
-                {"site", names_.where(piece.store.site)},
-                {"stack", names_.stack(piece.store)}};
-    }
-
-    std::string pm_place(std::uint64_t address) const
-    {
-        return symbols::pm_name(initial_.regions(), address);
-    }
-
-    const image::InitialImage &initial_;
-    symbols::CodeNames names_;
-};
 
 trace::IncidentalFences fences_of(const trace::TraceReader &reader, const Incidental &incidental)
 {
@@ -138,9 +63,8 @@ void show_state(const trace::TraceReader &reader, const std::string &id,
 {
     const states::CrashState state = states::parse_crash_state(id);
     const image::InitialImage initial(reader);
-    const json document =
-        ContentsJson(reader, initial)
-            .document(image::contents_of(reader, initial, state, fences_of(reader, incidental)));
+    const json document = collect::state_contents(
+        reader, initial, image::contents_of(reader, initial, state, fences_of(reader, incidental)));
     if (context.settings.json) {
         print_json(document);
         return;
