@@ -12,6 +12,7 @@
 #include "base/places.h"
 #include "base/scratch.h"
 #include "python/core/core.h"
+#include "python/core/guest_calls.h"
 #include "python/core/options.h"
 #include "replayer/guest/pm_file.h"
 #include "replayer/guest/template_store.h"
@@ -88,25 +89,10 @@ public:
                  const std::map<std::string, std::string> &environment, const std::string &input,
                  double seconds)
     {
-        RunRequest request;
-        request.argv = command;
-        request.directory = directory;
-        for (const auto &[name, value] : environment)
-            request.environment.push_back(name + "=" + value);
-        request.input = input;
-        request.time_limit_ms = static_cast<std::uint32_t>(seconds * 1000);
-        const RunReply reply = talk("the command", [&](AgentClient &agent) {
+        const RunRequest request = run_request(command, directory, environment, input, seconds);
+        return run_result(talk("the command", [&](AgentClient &agent) {
             return agent.run(request, deadline(request.time_limit_ms));
-        });
-        py::dict result;
-        result["status"] = reply.end == RunEnd::exited      ? py::object(py::int_(reply.code))
-                           : reply.end == RunEnd::signalled ? py::object(py::int_(-reply.code))
-                                                            : py::object(py::none());
-        result["output"] = as_bytes(reply.output);
-        result["errors"] = as_bytes(reply.errors);
-        result["truncated"] = reply.output_truncated || reply.errors_truncated;
-        result["seconds"] = static_cast<double>(reply.elapsed_usec) / 1e6;
-        return result;
+        }));
     }
 
     py::bytes read(const std::string &path)

@@ -18,30 +18,43 @@ from fencepost.compare import Difference, diff
 from fencepost.errors import Error, GuestError, InternalError, MachineError, TraceError, UsageError
 from fencepost.exports import to_perfetto
 from fencepost.guest import Finished, Guest
+from fencepost.oracles import Entry, Operation, RecoveredGuest, WorkloadProgress
 from fencepost.parquet import to_parquet
 from fencepost.rules import Rule, apply
 from fencepost.run import Run
 from fencepost.spec import to_toml
+from fencepost.states import State, States
+from fencepost.strategies import Choice, CrashPoint, Item, Piece
 from fencepost.trace import KINDS, SUBKINDS, Block, Blocks, Event, Trace
 
 __all__ = [
     "Block",
     "Blocks",
+    "Choice",
+    "CrashPoint",
     "Difference",
+    "Entry",
     "Error",
     "Event",
     "Finished",
     "Guest",
     "GuestError",
     "InternalError",
+    "Item",
     "KINDS",
     "MachineError",
+    "Operation",
+    "Piece",
+    "RecoveredGuest",
     "Rule",
     "Run",
     "SUBKINDS",
+    "State",
+    "States",
     "Trace",
     "TraceError",
     "UsageError",
+    "WorkloadProgress",
     "__version__",
     "apply",
     "diff",

@@ -9,10 +9,14 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fencepost import _core
+from fencepost import _core, states, strategies
+from fencepost import oracles as judges
 from fencepost._progress import Progress, shown
 from fencepost.errors import UsageError
+from fencepost.oracles import Judges
 from fencepost.spec import to_toml
+from fencepost.states import State, States
+from fencepost.strategies import Strategies
 
 if TYPE_CHECKING:
     from fencepost.run import Run
@@ -48,9 +52,9 @@ def record(spec: Mapping[str, Any] | str | os.PathLike[str], run: str | os.PathL
             text, name, place = file.read_text(), str(file), file.absolute().parent
         except OSError as error:
             raise UsageError(f"{file}: {os.strerror(error.errno or 0)}") from None
-    options = {"directory": os.fspath(directory or place), "stacks": stacks, "force": force}
+    options = {"spec": text, "name": name, "directory": os.fspath(directory or place), "stacks": stacks, "force": force}
     with shown(progress) as told:
-        _core.record(text, name, os.fspath(run), options, told)
+        _core.record(os.fspath(run), options, told)
     return Run(run)
 
 
@@ -82,7 +86,27 @@ class Doing:
         result: dict[str, Any] = json.loads(_core.analyze(str(self.path), options, None))
         return result
 
-    def test(self, *, strategy: str | None = None, oracles: Names = None, model: str = "adr",
+    def states(self, strategy: Strategies = "prefix,none-all", *, model: str = "adr", fences: str = "explicit",
+               seed: int = 1, window: str | None = None, group: str = "auto", incidental: Names = None,
+               after: str | None = None, limit: int | None = None, progress: Progress | None = None) -> States:
+        """The crash states that strategies ask for, as `fencepost states --list`; needs no guest.
+
+        `strategy` is as for `test`; "count" generates nothing, and the summary counts the legal states. `after`: goes on
+        behind that state.
+
+        >>> [state.id for state in run.states("none-all", window="op:3")]
+        """
+        options = {"strategies": strategies.chosen(strategy, str(self.path)), "model": model, "fences": fences,
+                   "seed": seed, "window": window, "group": group, "incidental": _names(incidental), "after": after,
+                   "limit": limit}
+        with shown(progress) as told:
+            return states.listed(str(self.path), options, told)
+
+    def state(self, state: str, *, incidental: Names = None) -> State:
+        """One crash state by its id: what is in it, and its image."""
+        return states.opened(str(self.path), state, _names(incidental) or [])
+
+    def test(self, *, strategy: Strategies = None, oracles: Judges = None, model: str = "adr",
              fences: str = "explicit", seed: int = 1, window: str | None = None, group: str = "auto",
              incidental: Names = None, jobs: int = 0, limit: int | None = None, bugs: int | None = None,
              seconds: float | None = None, backend: str = "process", accelerator: str = "auto",
@@ -93,9 +117,14 @@ class Doing:
         A test that was stopped goes on where it was: by a `limit` of images, a number of `bugs`, after `seconds`, or
         with Ctrl-C. `confirm` is the share of the passes that a fresh guest judges too; for each bug there are
         `minimize_seconds` to find out what exactly makes it fail (None: not).
+
+        `strategy` names strategies (docs/reference/strategies.md), is one of yours (help(fencepost.CrashPoint)), or is a
+        list of both. `oracles` is one of yours (help(fencepost.RecoveredGuest)), or a list of names and of yours.
+        Functions are called in threads, one for each guest, as many as there are `jobs`. What was judged by a function is
+        judged anew when its text has changed; after a change of what it calls, say `restart`.
         """
-        options = {"strategy": strategy, "oracles": _names(oracles), "model": model, "fences": fences, "seed": seed,
-                   "window": window, "group": group, "incidental": _names(incidental), "jobs": jobs, "limit": limit,
+        options = {"strategies": strategies.chosen(strategy, str(self.path)), **judges.chosen(oracles),
+                   "model": model, "fences": fences, "seed": seed, "window": window, "group": group, "incidental": _names(incidental), "jobs": jobs, "limit": limit,
                    "bugs": bugs, "seconds": seconds, "backend": backend, "accelerator": accelerator,
                    "confirm": confirm, "minimize_seconds": minimize_seconds, "restart": restart, "fresh": fresh}
         with shown(progress) as told:
@@ -103,20 +132,27 @@ class Doing:
         return result
 
     def minimize(self, finding: str | None = None, *, tests: int | None = None, seconds: float | None = None,
-                 workload: bool = False, force: bool = False, incidental: Names = None, backend: str = "process",
-                 accelerator: str = "auto", progress: Progress | None = None) -> dict[str, Any]:
-        """What exactly makes findings fail, as `fencepost minimize --json`; with `workload` also a shorter workload."""
-        options = {"finding": finding, "tests": tests, "seconds": seconds, "workload": workload, "force": force,
+                 workload: bool = False, force: bool = False, oracles: Judges = None, incidental: Names = None,
+                 backend: str = "process", accelerator: str = "auto",
+                 progress: Progress | None = None) -> dict[str, Any]:
+        """What exactly makes findings fail, as `fencepost minimize --json`; with `workload` also a shorter workload.
+
+        `oracles`: those of the test that are functions of yours.
+        """
+        options = {**judges.chosen(oracles), "finding": finding, "tests": tests, "seconds": seconds, "workload": workload, "force": force,
                    "incidental": _names(incidental), "backend": backend, "accelerator": accelerator}
         with shown(progress) as told:
             result: dict[str, Any] = json.loads(_core.minimize(str(self.path), options, told))
         return result
 
-    def reproduce(self, name: str, *, times: int = 1, oracles: Names = None, incidental: Names = None,
+    def reproduce(self, name: str, *, times: int = 1, oracles: Judges = None, incidental: Names = None,
                   backend: str = "process", accelerator: str = "auto",
                   progress: Progress | None = None) -> dict[str, Any]:
-        """A finding or a crash state once more in a new guest, as `fencepost reproduce --json`."""
-        options = {"name": name, "times": times, "oracles": _names(oracles), "incidental": _names(incidental),
+        """A finding or a crash state once more in a new guest, as `fencepost reproduce --json`.
+
+        `oracles`: who judges; by default those of the test, of which your own have to be given again.
+        """
+        options = {**judges.chosen(oracles), "name": name, "times": times, "incidental": _names(incidental),
                    "backend": backend, "accelerator": accelerator}
         with shown(progress) as told:
             result: dict[str, Any] = json.loads(_core.reproduce(str(self.path), options, told))
