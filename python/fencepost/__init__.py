@@ -14,6 +14,7 @@ help(fencepost.errors) for what can go wrong. Every exception of ours is a `fenc
 
 from fencepost._core import version as __version__
 from fencepost._doing import record
+from fencepost.campaigns import Campaign, Tested, campaign
 from fencepost.compare import Difference, diff
 from fencepost.errors import Error, GuestError, InternalError, MachineError, TraceError, UsageError
 from fencepost.exports import to_perfetto
@@ -30,6 +31,7 @@ from fencepost.trace import KINDS, SUBKINDS, Block, Blocks, Event, Trace
 __all__ = [
     "Block",
     "Blocks",
+    "Campaign",
     "Choice",
     "CrashPoint",
     "Difference",
@@ -51,12 +53,14 @@ __all__ = [
     "SUBKINDS",
     "State",
     "States",
+    "Tested",
     "Trace",
     "TraceError",
     "UsageError",
     "WorkloadProgress",
     "__version__",
     "apply",
+    "campaign",
     "diff",
     "record",
     "to_parquet",

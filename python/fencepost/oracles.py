@@ -233,6 +233,12 @@ def _version(function: Callable[..., Any]) -> str:
     return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:32]
 
 
+def version_of(given: object) -> list[str]:
+    """Of strategies that are named or functions: other ones when they are others."""
+    parts = given if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+    return [_version(each) if callable(each) else repr(each) for each in parts]
+
+
 def _takes_progress(function: Callable[..., Any]) -> bool:
     try:
         wanted = [each for each in inspect.signature(function).parameters.values()
