@@ -56,6 +56,72 @@ def test_compare(make_run):
     assert figures["most lines in flight"][:2] == ["2", "2"]
 
 
+def lines_of(name, start):
+    """Of a class or function: without blank lines."""
+    text = (ANALYSES / name).read_text()
+    block = re.search(rf"^{start}.*?(?=^\S|\Z)", text, re.MULTILINE | re.DOTALL).group()
+    return len([line for line in block.splitlines() if line.strip()])
+
+
+LOGGED = """
+store pmem0+0 8 = 24 @log_word:1 ^transfer<main
+store pmem0+8 8 = 1 @log_word:2 ^transfer<main
+store pmem0+16 8 = 24 @log_word:1 ^transfer<main
+store pmem0+24 8 = 2 @log_word:2 ^transfer<main
+store pmem0+32 8 = 25 @log_word:1 ^transfer<main
+store pmem0+512 8 = 1 @put:1 ^log_close<transfer<main
+store pmem0+0 8 = 24 @log_word:1 ^transfer<main
+store pmem0+1024 8 = 24 @other:1 ^transfer<main
+"""
+
+
+def test_redundant_undo_log(make_run):
+    """Once: what the next transaction logs is logged once."""
+    text = said("redundant_undo_log.py", make_run(LOGGED), "log_word", "log_close")
+    assert text == "     1 times: 0x18 is logged again, in log_word called by transfer\n"
+    assert said("redundant_undo_log.py", make_run(LOGGED, "wide"), "log_word", "log_close", "32") == ""
+    assert lines_of("redundant_undo_log.py", "class") <= 30
+
+
+ADDED = """
+fence lock_rmw @lane:1 ^pmemobj_tx_begin<insert<main
+store pmem0+4096 8 = 1 @copy:1 ^pmemobj_tx_add_range_direct<insert<main
+store pmem0 8 = 1 @insert:1 ^main
+store pmem0+64 8 = 1 @insert:2 ^main
+fence iret @irq:1
+flush clwb pmem0 @flush:1 ^pmemobj_tx_commit<insert<main
+fence iret @irq:1
+fence sfence @fence:1 ^pmemobj_tx_commit<insert<main
+store pmem0+128 8 = 1 @insert:3 ^main
+store pmem0+192 8 = 1 @reader:3 ^main
+"""
+
+
+def test_atomic_operation(make_run):
+    text = said("atomic_operation.py", make_run(ADDED), "insert", "remove")
+    assert text == ("     1 times: changed in a transaction that it was not added to, at insert+0x2\n"
+                    "     1 times: changed outside of a transaction, at insert+0x3\n")
+    assert said("atomic_operation.py", make_run(ADDED, "other"), "remove") == ""
+    assert lines_of("atomic_operation.py", "class") <= 30
+
+
+FORGOTTEN = """
+store pmem0 8 = 1 @append:1 ^db
+store pmem0+64 8 = 1 @log:1 ^db
+store pmem0+128 8 = 1 @log:1 ^db
+flush clwb pmem0+64 @log:2 ^db
+flush clwb pmem0+128 @log:2 ^db
+fence sfence @log:3 ^db
+"""
+
+
+def test_forgetful_functions(make_run, tmp_path):
+    """Before the fence and at the end, where what was logged is guaranteed: the same image without what was appended."""
+    rows = said("forgetful_functions.py", make_run(FORGOTTEN), tmp_path / "picture.png").splitlines()
+    assert {line.split()[0]: line.split()[1:] for line in rows[1:]} == {"append": ["2", "1"], "log": ["1", "1"]}
+    assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
+
+
 def test_every_analysis_has_a_test():
-    tests = open(__file__).read()
+    tests = open(__file__).read() + (HERE / "test_campaign.py").read_text()
     assert [script.name for script in ANALYSES.glob("*.py") if f'"{script.name}"' not in tests] == []

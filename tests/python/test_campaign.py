@@ -207,3 +207,10 @@ def test_ctrl_c_stops_a_campaign(tmp_path):
     assert list(json.loads((tmp_path / "campaign" / "campaign.json").read_text())) == ["1"]
 
 
+@pytest.mark.parametrize("careless", [False, True])
+def test_key_value_oracle(tmp_path, careless):
+    """The worked analysis: a store that keeps its promises, and one that acknowledges too early."""
+    script = HERE.parent.parent / "docs" / "how-to" / "analyses" / "key_value_oracle.py"
+    said = subprocess.run([sys.executable, script, tmp_path / "campaign"] + careless * ["careless"], capture_output=True,
+                          text=True, check=True).stdout
+    assert ("bug: apple is " in said) == careless and ("0 findings" in said) == (not careless), said
