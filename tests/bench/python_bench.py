@@ -3,6 +3,8 @@
 
 python_bench.py TRACE_BENCH [--smoke] [RUN...]     RUN: a recording for the questions, of a million events or more
 
+Without --smoke guests are started too, for an oracle's cost.
+
 Ratios are of two measurements in this run; the extension for plain SQLite tables is not needed.
 """
 
@@ -130,6 +132,27 @@ def measure_questions(trace):
         print(f"         {name:<48}{took:6.2f} s {len(rows):8} rows")
 
 
+SMALL = {"pm": {"size": "64M"}, "file_system": {"type": "ext4"},
+         "workload": {"kind": "script", "text": "for i in 1 2 3 4 5 6 7 8; do echo $i >f$i; mv f$i g$i; done; sync"}}
+
+
+def looks(guest):
+    names = guest.tree()
+    if "g1" in names:
+        guest.read("g1")
+    guest.run(["true"])
+
+
+def measure_oracle(folder):
+    """What a function costs an image beyond what guests do."""
+    run = fencepost.record(SMALL, folder / "small", progress=lambda text, numbers: None)
+    for name, oracle in (("that does nothing", lambda guest: None), ("with tree, read, run", looks)):
+        report = run.test(oracles=oracle, strategy="none-all,random:9", limit=400, jobs=1, confirm=0, restart=True,
+                          minimize_seconds=None, progress=lambda text, numbers: None)
+        print(f"         oracle {name:<21} {1000 * report['oracle_seconds'] / report['tested']:6.3f} ms an image beyond the "
+              f"guest's {1000 * report['guest_seconds'] / report['tested']:.1f} ms, {report['tested']} images")
+
+
 def main(trace_bench, *arguments):
     smoke = "--smoke" in arguments
     runs = [argument for argument in arguments if argument != "--smoke"]
@@ -144,6 +167,8 @@ def main(trace_bench, *arguments):
                 measure_group_by(trace, folder)
                 if smoke:
                     measure_questions(trace)
+        if not smoke:
+            measure_oracle(folder)
         for run in runs:
             with fencepost.Trace(run) as trace:
                 measure_questions(trace)
