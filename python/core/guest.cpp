@@ -83,6 +83,7 @@ public:
                 start(told);
             },
             &told);
+        told.rethrow();
     }
 
     py::dict run(const std::vector<std::string> &command, const std::string &directory,

@@ -32,7 +32,9 @@ template <auto prepare> void add_verb(py::module_ &module, const char *name)
             Callback told(std::move(progress));
             const Options given(std::move(options));
             const auto work = prepare(run, given, told);
-            return long_call([&] { return document_text(work()); }, &told);
+            std::string document = long_call([&] { return document_text(work()); }, &told);
+            told.rethrow(); // raised when there was nothing left to interrupt
+            return document;
         },
         py::arg("run"), py::arg("options"), py::arg("progress"));
 }

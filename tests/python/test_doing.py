@@ -131,6 +131,17 @@ def test_what_a_callback_raises_comes_out(small):
     assert run.results("SELECT count(*) AS n FROM image WHERE verdict IS NOT NULL")["n"][0] > 0
 
 
+def test_what_the_last_call_raises_comes_out(small):
+    run, _ = small
+
+    def stop(text, numbers):
+        if numbers.get("tested", 0) == 1:
+            raise LookupError("at the end")
+
+    with pytest.raises(LookupError, match="at the end"):
+        run.test(strategy="none-all", oracles=["mount"], jobs=1, limit=1, progress=stop, restart=True, minimize_seconds=None)
+
+
 def children():
     return [child for child in pathlib.Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split()]
 
