@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -53,10 +54,22 @@ def one_line_alone(point):
 
 
 @pytest.fixture(scope="module")
-def fencefs(tmp_path_factory):
-    """Builds the guest image with the own file system."""
-    work = tmp_path_factory.mktemp("fencefs")
-    scoreboard_targets.build_fencefs(work, BUILD, lambda *words: json.loads(command(*words, "--json").stdout))
+def fencefs_cache(tmp_path_factory):
+    """A cache of its own for the guest image with the own file system: the user may have one of that name."""
+    default = pathlib.Path(json.loads(command("image", "build", "--json").stdout)["directory"])
+    cache = tmp_path_factory.mktemp("cache")
+    shutil.copytree(default, cache / "images" / "default")
+    (cache / "packages").symlink_to(default.parent.parent / "packages")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FENCEPOST_CACHE", str(cache))
+        scoreboard_targets.build_fencefs(tmp_path_factory.mktemp("fencefs"), BUILD,
+                                         lambda *words: json.loads(command(*words, "--json").stdout))
+    return cache
+
+
+@pytest.fixture
+def fencefs(fencefs_cache, monkeypatch):
+    monkeypatch.setenv("FENCEPOST_CACHE", str(fencefs_cache))
 
     def spec(bug):
         return {"guest": {"image": "fencefs"}, "pm": {"size": "16M"},
