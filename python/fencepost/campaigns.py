@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Union
 
 from fencepost import oracles as judges
-from fencepost._doing import record
+from fencepost._doing import _names, record
 from fencepost._progress import Progress, shown
 from fencepost.errors import GuestError, TraceError, UsageError
 from fencepost.oracles import Judges
@@ -160,6 +160,8 @@ def campaign(workloads: Iterable[Workload], spec: Mapping[str, Any], folder: str
     ...         yield f"open f a rdwr|creat\\nwrite f {size}\\nfsync f\\nrename a b\\n"
     >>> fencepost.campaign(workloads(), {"pm": {"size": "64M"}, "file_system": {"type": "ext4"}}, "campaign").findings
     """
+    oracles, strategy = judges.listed(oracles), judges.listed(strategy)  # generators give theirs but once
+    test = {name: _names(value) if name == "incidental" else value for name, value in test.items()}
     chosen = judges.chosen(oracles)
     how = [chosen["oracles"], [each[:3] for each in chosen["own_oracles"] or []], judges.version_of(strategy),
            {name: repr(value) for name, value in sorted(test.items()) if name not in ("jobs", "restart")}]

@@ -233,9 +233,14 @@ def _version(function: Callable[..., Any]) -> str:
     return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:32]
 
 
+def listed(given: Any) -> Any:
+    """The same as often as it is looked at: of a generator, a list."""
+    return list(given) if isinstance(given, Iterable) and not isinstance(given, str) else given
+
+
 def version_of(given: object) -> list[str]:
     """Of strategies that are named or functions: other ones when they are others."""
-    parts = given if isinstance(given, Iterable) and not isinstance(given, str) else [given]
+    parts = given if isinstance(given, list) else [given]
     return [_version(each) if callable(each) else repr(each) for each in parts]
 
 

@@ -146,6 +146,26 @@ def test_findings_are_merged_and_a_campaign_goes_on(tmp_path):
     assert judged[before:] and (tmp_path / "campaign" / "0001" / "trace.db").stat().st_mtime_ns == recorded
 
 
+def test_generators_of_oracles_and_strategies(tmp_path):
+    """Each workload has all of them."""
+    asked = []
+
+    def none(point):
+        asked.append(point.seq)
+        yield point.none()
+
+    def tell(text, numbers):
+        if numbers.get("workloads") == 1 and not asked[:1] == ["second"]:
+            asked[:] = ["second"]
+
+    campaign = fencepost.campaign(two(), SPEC, tmp_path / "campaign", oracles=(each for each in [never]),
+                                  **{**FEW, "strategy": (each for each in [none])}, progress=tell)
+    assert asked[0] == "second" and len(asked) > 1
+    assert [len(each.findings) for each in campaign.workloads] == [1, 1]
+    assert {image["oracle"] for each in campaign.workloads for image in each.run.findings()
+            if image["kind"] == "crash_state"} == {"python:never"}
+
+
 def test_trouble_does_not_end_a_campaign(tmp_path):
     def workloads():
         yield {"setup": {"script": "exit 3"}, "workload": {"kind": "ops", "text": "mkdir d\n"}}
