@@ -200,12 +200,17 @@ class _Adapter:
         return _objection(said, None)
 
 
+def _encodable(text: str) -> str:
+    """Names of files that are no UTF-8 have surrogates, which JSON cannot have."""
+    return text.encode(errors="backslashreplace").decode()
+
+
 def _objection(text: str, error: BaseException | None) -> tuple[str, str]:
     details = {"said": text}
     if error is not None and error.__traceback__ is not None:
         of_user = error.__traceback__.tb_next  # the first frame is ours
         details["traceback"] = "".join(traceback.format_exception(type(error), error, of_user))
-    return text.encode(errors="backslashreplace").decode(), json.dumps(details)
+    return _encodable(text), json.dumps({name: _encodable(value) for name, value in details.items()})
 
 
 def _plain(function: Callable[..., Any]) -> Callable[..., Any]:

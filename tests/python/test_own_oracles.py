@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Oracles of one's own: what they are given, what becomes of what they say, and of their mistakes."""
 
+import json
 import os
 import pathlib
 import signal
@@ -131,6 +132,22 @@ def test_what_oracles_say(run):
         run.test(oracles=oracle, limit=1, **FEW)
         titles = [finding["title"] for finding in of_states(run)]
         assert len(titles) == 1 and said in titles[0], (said, titles)
+
+
+def test_names_that_are_no_text(run):
+    """What guest.tree() calls a file can be said."""
+    def says(guest):
+        return "\udcff is wrong" if guest.crashed else None
+
+    def raises(guest):
+        if guest.crashed:
+            raise AssertionError("\udcff is wrong")
+
+    for oracle in (says, raises):
+        run.test(oracles=oracle, limit=1, **FEW)
+        (finding,) = of_states(run)
+        assert "\\udcff is wrong" in finding["title"]
+        assert "\\udcff is wrong" in json.dumps(run.finding(finding["id"]))
 
 
 def test_of_a_healthy_image(run):
