@@ -121,7 +121,8 @@ class Doing:
         `strategy` names strategies (docs/reference/strategies.md), is one of yours (help(fencepost.CrashPoint)), or is a
         list of both. `oracles` is one of yours (help(fencepost.RecoveredGuest)), or a list of names and of yours.
         Functions are called in threads, one for each guest, as many as there are `jobs`. What was judged by a function is
-        judged anew when its text has changed; after a change of what it calls, say `restart`.
+        judged anew when its text has changed or what it is bound to (defaults, a partial's arguments, variables of outer
+        functions, attributes of its object); after a change of what it calls, say `restart`.
         """
         options = {"strategies": strategies.chosen(strategy, str(self.path)), **judges.chosen(oracles),
                    "model": model, "fences": fences, "seed": seed, "window": window, "group": group, "incidental": _names(incidental), "jobs": jobs, "limit": limit,

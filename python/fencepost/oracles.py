@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import inspect
 import json
 import os
@@ -17,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Union
 
 from fencepost import _core
+from fencepost._versions import version
 from fencepost.errors import UsageError
 from fencepost.guest import Finished
 
@@ -179,7 +179,7 @@ class _Adapter:
     def __init__(self, function: Oracle) -> None:
         self.function = function
         self.name = _name(function, "oracle")
-        self.version = _version(function)
+        self.version = version(function)
         self.progress = _takes_progress(function)
 
     def __call__(self, core: _core.Visit) -> tuple[str, str] | None:
@@ -227,17 +227,6 @@ def _name(function: Any, what: str) -> str:
     return "python:" + (re.sub(r"\W+", "_", name).strip("_") or what)
 
 
-def _version(function: Callable[..., Any]) -> str:
-    """Another one when the function's own text is another. What it calls is not looked at."""
-    plain = _plain(function)
-    try:
-        text = inspect.getsource(plain if hasattr(plain, "__code__") else type(plain))
-    except (OSError, TypeError):  # typed at a prompt
-        code = getattr(plain, "__code__", None)
-        text = code.co_code.hex() + repr(code.co_consts) if code else repr(type(plain))
-    return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:32]
-
-
 def listed(given: Any) -> Any:
     """The same as often as it is looked at: of a generator, a list."""
     return list(given) if isinstance(given, Iterable) and not isinstance(given, str) else given
@@ -246,7 +235,7 @@ def listed(given: Any) -> Any:
 def version_of(given: object) -> list[str]:
     """Of strategies that are named or functions: other ones when they are others."""
     parts = given if isinstance(given, list) else [given]
-    return [_version(each) if callable(each) else repr(each) for each in parts]
+    return [version(each) if callable(each) else repr(each) for each in parts]
 
 
 def _takes_progress(function: Callable[..., Any]) -> bool:
