@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -30,6 +31,7 @@ __all__ = ["Campaign", "Tested", "campaign"]
 Workload = Union[str, Mapping[str, Any]]
 
 _KEPT = "campaign.json"
+_UNDER_WAY = "under-way.json"
 
 
 @dataclass(frozen=True)
@@ -99,12 +101,8 @@ class _Folder:
         self.path = Path(path).absolute()
         self.path.mkdir(parents=True, exist_ok=True)
         self._how = how
-        try:
-            self._kept: dict[str, Any] = json.loads((self.path / _KEPT).read_text())
-        except FileNotFoundError:
-            self._kept = {}
-        except ValueError as error:
-            raise TraceError(f"{self.path / _KEPT} is damaged: {error}") from None
+        self._kept = self._read(_KEPT)
+        self._under_way = self._read(_UNDER_WAY)  # digests of what was begun, and not tested to the end
 
     def run(self, number: int) -> Path:
         return self.path / f"{number:04}"
@@ -118,12 +116,37 @@ class _Folder:
             return None
         return Tested(self.run(number), kept["stop"], kept["trouble"], kept["tested"], tuple(kept["findings"]))
 
+    def begin(self, number: int, spec: Mapping[str, Any]) -> bool:
+        """Whether it was tested before in another way, to the end or not. What is known of that is no longer so."""
+        digest = self._digest(spec)
+        kept = self._kept.pop(str(number), None)
+        before = self._under_way.get(str(number), kept and kept["digest"])
+        self._under_way[str(number)] = digest
+        self._write(_UNDER_WAY, self._under_way)
+        if kept:
+            self._write(_KEPT, self._kept)
+        return before not in (None, digest)
+
     def keep(self, number: int, spec: Mapping[str, Any], tested: Tested) -> None:
         self._kept[str(number)] = {"digest": self._digest(spec), "stop": tested.stop, "trouble": tested.trouble,
                                    "tested": tested.tested, "findings": tested.findings}
-        new = self.path / (_KEPT + ".new")
-        new.write_text(json.dumps(self._kept, indent=1) + "\n")
-        new.replace(self.path / _KEPT)
+        self._write(_KEPT, self._kept)
+        del self._under_way[str(number)]
+        self._write(_UNDER_WAY, self._under_way)
+
+    def _read(self, name: str) -> dict[str, Any]:
+        try:
+            known: dict[str, Any] = json.loads((self.path / name).read_text())
+            return known
+        except FileNotFoundError:
+            return {}
+        except ValueError as error:
+            raise TraceError(f"{self.path / name} is damaged: {error}") from None
+
+    def _write(self, name: str, known: dict[str, Any]) -> None:
+        new = self.path / (name + ".new")
+        new.write_text(json.dumps(known, indent=1) + "\n")
+        new.replace(self.path / name)
 
 
 def _recorded(path: Path, spec: Mapping[str, Any], told: Progress) -> Run:
@@ -140,6 +163,14 @@ def _recorded(path: Path, spec: Mapping[str, Any], told: Progress) -> Run:
 
 def _found(run: Run) -> list[dict[str, Any]]:
     return [finding for finding in run.findings() if finding["kind"] != "rule"]
+
+
+def _check(workloads: object, test: Mapping[str, Any]) -> None:
+    if isinstance(workloads, (str, bytes, Mapping)):
+        raise TypeError(f"a list of workloads is wanted, or a generator, not {workloads!r}")
+    for name in test:
+        if name not in inspect.signature(Run.test).parameters or name == "self":
+            raise TypeError(f"campaign and Run.test have no option {name!r}")
 
 
 def campaign(workloads: Iterable[Workload], spec: Mapping[str, Any], folder: str | os.PathLike[str], *,
@@ -160,6 +191,7 @@ def campaign(workloads: Iterable[Workload], spec: Mapping[str, Any], folder: str
     ...         yield f"open f a rdwr|creat\\nwrite f {size}\\nfsync f\\nrename a b\\n"
     >>> fencepost.campaign(workloads(), {"pm": {"size": "64M"}, "file_system": {"type": "ext4"}}, "campaign").findings
     """
+    _check(workloads, test)
     oracles, strategy = judges.listed(oracles), judges.listed(strategy)  # generators give theirs but once
     test = {name: _names(value) if name == "incidental" else value for name, value in test.items()}
     chosen = judges.chosen(oracles)
@@ -179,7 +211,10 @@ def campaign(workloads: Iterable[Workload], spec: Mapping[str, Any], folder: str
                 whole = _spec_of(spec, workload)
                 tested = kept.known(number, whole)
                 if tested is None:
-                    tested = _tested(kept.run(number), whole, tell, {**test, "oracles": oracles, "strategy": strategy})
+                    options: dict[str, Any] = {**test, "oracles": oracles, "strategy": strategy}
+                    if kept.begin(number, whole):
+                        options["restart"] = True
+                    tested = _tested(kept.run(number), whole, tell, options)
                     kept.keep(number, whole, tested)
             done.append(tested)
             for finding in _found(tested.run) if tested.findings else ():

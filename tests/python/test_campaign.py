@@ -166,6 +166,29 @@ def test_generators_of_oracles_and_strategies(tmp_path):
             if image["kind"] == "crash_state"} == {"python:never"}
 
 
+def test_other_oracles_test_anew(tmp_path):
+    """Also what was under way when an earlier call ended."""
+    def other(guest):
+        return "another state" if guest.crashed else None
+
+    def gives_up(guest):
+        if guest.crashed:
+            raise LookupError("enough")
+
+    def go(oracles):
+        return fencepost.campaign(["mkdir d\n"], SPEC, tmp_path / "campaign", oracles=oracles, **FEW)
+
+    assert "a state" in go(never).findings[0]["title"]
+    assert "another state" in go(other).findings[0]["title"]
+    with pytest.raises(LookupError):
+        go(gives_up)
+    assert "another state" in go(other).findings[0]["title"]
+    shutil.rmtree(tmp_path / "campaign")
+    with pytest.raises(LookupError):
+        go(gives_up)
+    assert "a state" in go(never).findings[0]["title"]
+
+
 def test_trouble_does_not_end_a_campaign(tmp_path):
     def workloads():
         yield {"setup": {"script": "exit 3"}, "workload": {"kind": "ops", "text": "mkdir d\n"}}
@@ -200,6 +223,13 @@ def test_mistakes_come_out(tmp_path):
         fencepost.campaign([7], SPEC, folder, **FEW)
     with pytest.raises(TypeError, match="neither"):
         fencepost.campaign(two(), SPEC, folder, oracles=7)
+
+    for wrong in ("mkdir d\n", {"workload": {}}):
+        with pytest.raises(TypeError, match="a list of workloads is wanted"):
+            fencepost.campaign(wrong, SPEC, folder, **FEW)
+    with pytest.raises(TypeError, match="no option 'limt'"):
+        fencepost.campaign(["mkdir d\n"], SPEC, tmp_path / "none", limt=1)
+    assert not (tmp_path / "none").exists()
 
     def broken():
         yield from two()
