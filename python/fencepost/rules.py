@@ -15,6 +15,7 @@ from fencepost.trace import KINDS, Block, Event, Trace
 __all__ = ["Rule", "apply"]
 
 SEVERITIES = ("bug", "warning", "performance")
+SEQS = 10_000  # that are looked up at once
 MOST_LINES = 8  # that a finding lists
 
 
@@ -39,7 +40,7 @@ class Rule:
     severity = "bug"  #: or warning, or performance
     summary = ""  #: the same whenever the same thing is wrong
     fix: str | None = None  #: what would have made it right
-    kinds: tuple[str, ...] = KINDS  #: that it wants to see
+    kinds: Iterable[str] | str = KINDS  #: that it wants to see
 
     def __init__(self) -> None:
         self._reported: list[tuple[int, str, int | None, str]] = []
@@ -64,6 +65,10 @@ class Rule:
         self._reported.append((int(seq), title or self.summary, None if other is None else int(other), role))
 
 
+def _kinds(rule: Rule) -> tuple[str, ...]:
+    return (rule.kinds,) if isinstance(rule.kinds, str) else tuple(rule.kinds)
+
+
 def _check(rules: list[Rule]) -> None:
     for rule in rules:
         if not isinstance(rule, Rule):
@@ -74,7 +79,7 @@ def _check(rules: list[Rule]) -> None:
             raise UsageError(f"{type(rule).__name__} needs a name and a summary")
         if rule.severity not in SEVERITIES:
             raise UsageError(f"{rule.name}: there is no severity '{rule.severity}'; there are {', '.join(SEVERITIES)}")
-        for kind in rule.kinds:
+        for kind in _kinds(rule):
             if kind not in KINDS:
                 raise UsageError(f"{rule.name}: there is no kind of event '{kind}'")
 
@@ -117,12 +122,22 @@ class _Places:
                 f" source_file, source_line FROM stack_line WHERE stack = {stack} ORDER BY depth")] if stack else []
         return self._stacks[stack]
 
-    def at(self, seq: int, role: str) -> tuple[dict[str, Any], int | None]:
+    def events(self, seqs: Iterable[int]) -> dict[int, tuple[int, int, int | None]]:
+        """Site, stack and line of events."""
+        listed = sorted(set(seqs))
+        found: dict[int, tuple[int, int, int | None]] = {}
+        for first in range(0, len(listed), SEQS):  # a query for each would open the trace for each
+            wanted = ", ".join(map(str, listed[first:first + SEQS]))
+            for seq, *event in self._trace.rows(f"SELECT seq, site, stack, line FROM event WHERE seq IN ({wanted})"):
+                found[seq] = (event[0], event[1], event[2])
+        for seq in listed:
+            if seq not in found:
+                raise UsageError(f"there is no event {seq}")
+        return found
+
+    def at(self, seq: int, role: str, event: tuple[int, int, int | None]) -> tuple[dict[str, Any], int | None]:
         """The place of an event, and its line."""
-        rows = list(self._trace.rows(f"SELECT site, stack, line FROM event WHERE seq = {seq}"))
-        if not rows:
-            raise UsageError(f"there is no event {seq}")
-        site, stack, line = rows[0]
+        site, stack, line = event
         unknown = self._code("unknown code", None, "", None, None)
         return {"role": role, "seq": seq, "site": self._sites.get(site, unknown), "stack": self._stack(stack or 0),
                 "operation": None}, line
@@ -130,8 +145,9 @@ class _Places:
 
 def _findings(rule: Rule, places: _Places) -> list[dict[str, Any]]:
     found: dict[tuple[str, str, int], dict[str, Any]] = {}
+    events = places.events(seq for report in rule._reported for seq in (report[0], report[2]) if seq is not None)
     for seq, title, other, role in sorted(rule._reported, key=lambda each: each[0]):
-        place, line = places.at(seq, "at")
+        place, line = places.at(seq, "at", events[seq])
         code = place["site"]
         finding = found.setdefault((code["module"], code["function"], code["offset"]), {
             "kind": "rule", "severity": rule.severity, "rule": rule.name, "title": title, "summary": rule.summary,
@@ -140,7 +156,7 @@ def _findings(rule: Rule, places: _Places) -> list[dict[str, Any]]:
             "crash_seq": None,
         })
         if finding["count"] == 0 and other is not None:
-            finding["places"].append(places.at(other, role)[0])
+            finding["places"].append(places.at(other, role, events[other])[0])
         finding["count"] += 1
         finding["last_seq"] = seq
         if line is not None and line not in finding["lines"]:
@@ -161,13 +177,15 @@ def apply(rules: Iterable[Rule], trace: Trace) -> list[dict[str, Any]]:
     """
     rules = list(rules)
     _check(rules)
-    wanted = {kind for rule in rules for kind in rule.kinds}
+    kinds = {id(rule): _kinds(rule) for rule in rules}
+    wanted = {kind for its in kinds.values() for kind in its}
     for rule in rules:
+        rule._reported.clear()  # of an earlier trace
         rule.start(trace)
     for block in trace.blocks(kinds=[kind for kind in KINDS if kind in wanted]):
         for rule in rules:
-            if len(its := _narrowed(block, rule.kinds)):
-                rule.block(its)
+            if len(theirs := _narrowed(block, kinds[id(rule)])):
+                rule.block(theirs)
     for rule in rules:
         rule.finish()
     places = _Places(trace)

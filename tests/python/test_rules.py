@@ -101,6 +101,42 @@ def test_every_rule_sees_its_kinds(long_run):
     assert (np.concatenate(rules[0].seqs) == np.arange(3, 150_000, 5)).all()
 
 
+def test_a_rule_is_applied_again(journal):
+    rule = Repeated()
+    with fencepost.Trace(journal) as trace:
+        first = fencepost.apply([rule], trace)
+        assert first[0]["count"] == 2 and fencepost.apply([rule], trace) == first
+
+
+def test_many_reports_are_looked_up_together(long_run, monkeypatch):
+    class Odd(fencepost.Rule):
+        name = summary = "odd"
+
+        def finish(self):
+            for seq in range(1, 25_001):
+                self.report(seq, other=seq + 50_000)
+
+    queries = []
+    rows = fencepost.Trace.rows
+    monkeypatch.setattr(fencepost.Trace, "rows", lambda self, query: queries.append(query) or rows(self, query))
+    with fencepost.Trace(long_run) as trace:
+        found = fencepost.apply([Odd()], trace)
+    assert [finding["count"] for finding in found] == [5_000] * 5 and found[1]["first_seq"] == 2
+    assert found[0]["places"][1]["seq"] == found[0]["first_seq"] + 50_000
+    assert len(queries) < 20
+
+
+def test_one_kind_as_text(journal):
+    """As Trace.blocks takes it."""
+    class Stores(Unflushed):
+        name = "stores"
+        kinds = "store"
+
+    with fencepost.Trace(journal) as trace:
+        found = fencepost.apply([Stores()], trace)
+        assert sum(finding["count"] for finding in found) == len({event.line for event in trace.events(kinds="store")})
+
+
 def test_mistakes_in_a_rule_come_back_as_they_are(journal):
     class Broken(fencepost.Rule):
         name = summary = "broken"
