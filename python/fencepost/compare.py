@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fencepost.trace import Block, Trace
+from fencepost.trace import Block, Trace, trace_of
 
 if TYPE_CHECKING:
     import pandas
+
+    from fencepost.run import Run
 
 __all__ = ["Difference", "diff"]
 
@@ -80,12 +82,13 @@ def _side_by_side(a: Trace, b: Trace, query: str, keys: list[str]) -> pandas.Dat
     return both[changed].sort_values(keys).reset_index(drop=True)
 
 
-def diff(a: Trace, b: Trace) -> Difference:
+def diff(a: Trace | Run, b: Trace | Run) -> Difference:
     """What two recordings do differently: which code, in which operations, and from which event on.
 
     Code is known by module, function and offset, the words of findings, so that runs of other builds and processes
     compare.
     """
+    a, b = trace_of(a), trace_of(b)
     sites = _side_by_side(
         a, b, f"SELECT module, function, offset, {', '.join(f'sum({name}) AS {name}' for name in COUNTS)} "
               "FROM site_name JOIN site_count USING (site) GROUP BY module, function, offset",

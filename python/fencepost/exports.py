@@ -6,10 +6,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from fencepost._files import whole
 from fencepost.plots import in_flight_lines
-from fencepost.trace import Trace
+from fencepost.trace import Trace, trace_of
+
+if TYPE_CHECKING:
+    from fencepost.run import Run
 
 __all__ = ["to_perfetto"]
 
@@ -50,13 +54,14 @@ def _events(trace: Trace) -> Iterator[dict[str, Any]]:
         yield {"ph": "C", "pid": 1, "name": "lines in flight", "ts": seq, "args": {"lines": lines}}
 
 
-def to_perfetto(trace: Trace, path: str | os.PathLike[str]) -> None:
+def to_perfetto(trace: Trace | Run, path: str | os.PathLike[str]) -> None:
     """Writes what ui.perfetto.dev opens: epochs, operations, system calls, fences, markers, lines in flight.
 
     Events are in even steps, event N at N microseconds, because what happens between them is far apart in guest time.
     """
-    with open(path, "w", encoding="utf-8") as file:
-        file.write('{"traceEvents": [\n')
+    trace = trace_of(trace)
+    with whole(path) as file:
+        file.write(b'{"traceEvents": [\n')
         for number, event in enumerate(_events(trace)):
-            file.write((",\n" if number else "") + json.dumps(event))
-        file.write("\n]}\n")
+            file.write(((",\n" if number else "") + json.dumps(event)).encode())
+        file.write(b"\n]}\n")

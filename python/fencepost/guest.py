@@ -30,6 +30,15 @@ class Finished:
         return self.output.decode(errors="backslashreplace")
 
 
+def content(data: object) -> bytes:
+    """What is written into a file."""
+    if isinstance(data, str):
+        return data.encode()
+    if isinstance(data, (bytes, bytearray, memoryview)):
+        return bytes(data)
+    raise TypeError(f"a file's content is bytes or a str, not {data!r}")
+
+
 class Guest:
     """A guest whose file system is on persistent memory, mounted at /mnt/pm.
 
@@ -95,7 +104,7 @@ class Guest:
 
     def write(self, path: str, data: bytes | str, mode: int = 0o644) -> None:
         """Writes a file in the guest."""
-        self._core.write(path, data.encode() if isinstance(data, str) else bytes(data), mode)
+        self._core.write(path, content(data), mode)
 
     def mount(self) -> None:
         """Mounts the file system at /mnt/pm, with DAX unless other options were given."""
@@ -107,7 +116,7 @@ class Guest:
 
     def tree(self) -> list[str]:
         """Everything below /mnt/pm, sorted, relative to it."""
-        found = self.run(["find", self.mount_point, "-mindepth", "1"]).text.splitlines()
+        found = self.run(["find", self.mount_point, "-mindepth", "1", "-print0"]).text.split("\0")[:-1]
         return sorted(path.removeprefix(self.mount_point + "/") for path in found)
 
     @property

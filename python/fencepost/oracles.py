@@ -18,7 +18,7 @@ from typing import Any, Union
 from fencepost import _core
 from fencepost._versions import version
 from fencepost.errors import UsageError
-from fencepost.guest import Finished
+from fencepost.guest import Finished, content
 
 __all__ = ["Entry", "Operation", "Oracle", "RecoveredGuest", "WorkloadProgress"]
 
@@ -147,7 +147,7 @@ class RecoveredGuest:
     def write(self, path: str | os.PathLike[str], data: bytes | str) -> None:
         """Writes a file. The image is not changed for others by that, but oracles that come later see it."""
         try:
-            self._core.write(self._path(path), data.encode() if isinstance(data, str) else bytes(data))
+            self._core.write(self._path(path), content(data))
         except OSError as error:
             raise self._watched(error)
 
@@ -219,9 +219,12 @@ def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
+_SEVERAL = {"oracle": "oracles", "strategy": "strategies"}
+
+
 def _name(function: Any, what: str) -> str:
     if not callable(function):
-        raise TypeError(f"{what}s are names and functions, and {function!r} is neither")
+        raise TypeError(f"{_SEVERAL[what]} are names and functions, and {function!r} is neither")
     plain = _plain(function)
     name = getattr(plain, "__name__", type(plain).__name__)
     return "python:" + (re.sub(r"\W+", "_", name).strip("_") or what)

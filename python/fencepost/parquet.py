@@ -10,13 +10,17 @@ import os
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
 from fencepost import _core
+from fencepost._files import whole
 from fencepost.errors import UsageError
-from fencepost.trace import KINDS, SUBKINDS, Block, Trace
+from fencepost.trace import KINDS, SUBKINDS, Block, Trace, trace_of
+
+if TYPE_CHECKING:
+    from fencepost.run import Run
 
 __all__ = ["to_parquet"]
 
@@ -251,25 +255,19 @@ def _answer_groups(trace: Trace, query: str) -> Iterator[tuple[list[Column], int
         yield [column.rows(first, last) for column in whole], last - first
 
 
-def to_parquet(trace: Trace, path: str | os.PathLike[str], query: str | None = None) -> None:
+def to_parquet(trace: Trace | Run, path: str | os.PathLike[str], query: str | None = None) -> None:
     """Writes events, or the answer of a query, as a Parquet file: for pandas, polars, DuckDB, Spark, R, Julia.
 
     Without a query it has all events with the columns of `Event`, and what an event does not have is missing; a block
     is in memory at a time. With one it has the query's columns, and a column with values of several types is an error.
     """
+    trace = trace_of(trace)
     groups = _event_groups(trace) if query is None else _answer_groups(trace, query)
-    unfinished = f"{os.fspath(path)}.unfinished"
-    try:
-        with open(unfinished, "wb") as binary:
-            file = _File(binary)
-            for columns, rows in groups:
-                if not file.schema:
-                    file.declare(columns)
-                if rows:
-                    file.add(columns, rows)
-            file.end()
-        os.replace(unfinished, path)
-    except BaseException:
-        if os.path.exists(unfinished):
-            os.unlink(unfinished)
-        raise
+    with whole(path) as binary:
+        file = _File(binary)
+        for columns, rows in groups:
+            if not file.schema:
+                file.declare(columns)
+            if rows:
+                file.add(columns, rows)
+        file.end()

@@ -5,12 +5,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fencepost.errors import UsageError
-from fencepost.trace import KINDS, Block, Event, Trace
+from fencepost.trace import KINDS, Block, Event, Trace, trace_of
+
+if TYPE_CHECKING:
+    from fencepost.run import Run
 
 __all__ = ["Rule", "apply"]
 
@@ -170,12 +173,12 @@ def _findings(rule: Rule, places: _Places) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def apply(rules: Iterable[Rule], trace: Trace) -> list[dict[str, Any]]:
+def apply(rules: Iterable[Rule], trace: Trace | Run) -> list[dict[str, Any]]:
     """Applies rules to a trace, in one pass; gives what they found, as `Run.findings` does: bugs first.
 
     An exception in a rule comes out with the rule's own traceback.
     """
-    rules = list(rules)
+    rules, trace = list(rules), trace_of(trace)
     _check(rules)
     kinds = {id(rule): _kinds(rule) for rule in rules}
     wanted = {kind for its in kinds.values() for kind in its}

@@ -17,6 +17,8 @@ from fencepost._answers import Answer, frame, tuples
 if TYPE_CHECKING:
     import pandas
 
+    from fencepost.run import Run
+
 __all__ = ["Block", "Blocks", "Event", "KINDS", "SUBKINDS", "Trace"]
 
 LAST_SEQ = 2**64 - 1
@@ -292,6 +294,14 @@ class Trace:
         self.state  # of a closed trace: the error
         result: dict[str, Any] = json.loads(_core.info(self.path, top))
         return result
+
+
+def trace_of(given: Trace | Run) -> Trace:
+    """A trace, or that of a run."""
+    found = given if isinstance(given, Trace) else getattr(given, "trace", None)
+    if not isinstance(found, Trace):
+        raise TypeError(f"a trace is wanted, or a run: not {given!r}")
+    return found
 
 
 def _listed(values: Iterable[Any] | None) -> list[Any] | None:

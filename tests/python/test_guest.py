@@ -25,6 +25,13 @@ def test_a_guest_by_hand():
         assert not finished.truncated and finished.seconds < 60
         assert guest.read("/mnt/pm/b") == b"hello\n"
         assert guest.tree() == ["a", "b", "lost+found"]
+        guest.write("/mnt/pm/one\nname", bytearray(b"x"))
+        guest.write("/mnt/pm/one\u2028name", memoryview(b"y"))
+        assert guest.tree() == ["a", "b", "lost+found", "one\nname", "one\u2028name"]
+        guest.run(["rm", "/mnt/pm/one\nname", "/mnt/pm/one\u2028name"])
+        for wrong in (5, [1, 2], None):
+            with pytest.raises(TypeError, match="content is bytes or a str, not"):
+                guest.write("/mnt/pm/a", wrong)
         assert guest.run(["sh", "-c", "echo $NAME; cat"], environment={"NAME": "x"}, input=b"in").output == b"x\nin"
         assert "EXT4-fs (pmem0): mounted" in guest.kernel_log
         pm_file = pathlib.Path(guest.pm_file)

@@ -54,6 +54,8 @@ def test_what_an_oracle_is_given(run):
             assert guest.run("pwd; cat; echo $X; exit 3", input=b"in", environment={"X": "y"}).output == b"/mnt/pm\niny\n"
             assert guest.run("exit 3").status == 3 and guest.run("sleep 9", seconds=0.2).status is None
             guest.write("new", "text")
+            with pytest.raises(TypeError, match="content is bytes or a str, not 5"):
+                guest.write("new", 5)
             assert guest.read("new") == b"text" and "new" in guest.tree()
             with pytest.raises(FileNotFoundError):
                 guest.read("nothing")

@@ -68,8 +68,46 @@ def test_mistakes_leave_no_file(journal, tmp_path):
                             ("SELECT nope", "no such column")):
             with pytest.raises(fencepost.UsageError, match=said):
                 fencepost.to_parquet(trace, tmp_path / "answer.parquet", query)
-        with pytest.raises(FileNotFoundError):
+        with pytest.raises(fencepost.MachineError, match="No such file"):
             fencepost.to_parquet(trace, tmp_path / "nowhere" / "events.parquet")
     with pytest.raises(fencepost.UsageError, match="^the trace is closed$"):
         fencepost.to_parquet(trace, tmp_path / "answer.parquet")
     assert [path.read_text() for path in tmp_path.iterdir()] == ["was there"]
+
+
+@pytest.mark.parametrize("write", [fencepost.to_parquet, fencepost.to_perfetto])
+def test_files_are_whole_or_not_there(journal, tmp_path, monkeypatch, write):
+    file = tmp_path / "file"
+    file.write_text("old")
+    with fencepost.Trace(journal) as trace:
+        with pytest.raises(fencepost.MachineError, match="/nope/x: No such file or directory"):
+            write(trace, "/nope/x")
+        with pytest.raises(fencepost.MachineError, match="Is a directory"):
+            write(trace, tmp_path)
+        for name in ("blocks", "rows"):
+            monkeypatch.setattr(fencepost.Trace, name, lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            write(trace, file)
+    assert os.listdir(tmp_path) == ["file"] and file.read_text() == "old"
+    assert not os.path.exists(f"{tmp_path}.unfinished")
+
+
+def test_a_run_is_as_good_as_its_trace(journal, tmp_path):
+    class Wide(fencepost.Rule):
+        name = summary = "wide"
+
+        def event(self, event):
+            if event.size > 8:
+                self.report(event.seq)
+
+    with fencepost.Run(journal) as run:
+        assert fencepost.apply([Wide()], run) == fencepost.apply([Wide()], run.trace) != []
+        assert fencepost.diff(run, run.trace).same
+        for write in (fencepost.to_parquet, fencepost.to_perfetto):
+            write(run, tmp_path / "run")
+            write(run.trace, tmp_path / "trace")
+            assert (tmp_path / "run").read_bytes() == (tmp_path / "trace").read_bytes()
+        for call in (lambda: fencepost.apply([Wide()], "run"), lambda: fencepost.diff(run, 7),
+                     lambda: fencepost.to_parquet("run", tmp_path / "x"), lambda: fencepost.to_perfetto(7, tmp_path / "x")):
+            with pytest.raises(TypeError, match="a trace is wanted, or a run: not"):
+                call()
