@@ -14,7 +14,6 @@ import traceback
 import pytest
 
 import fencepost
-from fencepost._versions import version
 
 SPEC = {
     "pm": {"size": "64M"},
@@ -243,73 +242,6 @@ def test_a_changed_oracle_begins_anew(run):
     assert not [line for line in said if "changed" in line]
     run.test(oracles=make("def judge(guest): guest.crashed"), progress=lambda text, numbers: said.append(text), **some)
     assert [line for line in said if "the oracle python:judge has changed" in line]
-
-
-class Check:
-    """An oracle with something to know."""
-
-    def __init__(self, word):
-        self.word = word
-        self.calls = 0
-
-    def __call__(self, guest):
-        self.calls += 1
-
-    def method(self, guest):
-        self.calls += 1
-
-
-def partial_of(word):
-    return functools.partial(lambda guest, word: None, word=word)
-
-
-def closure_of(word):
-    seen = []
-
-    def judge(guest):
-        seen.append(word)
-    return judge
-
-
-def default_of(word):
-    return lambda guest, word=word: None
-
-
-def keyword_of(word):
-    def judge(guest, *, word=word):
-        pass
-    return judge
-
-
-def typed(word):
-    names = {}
-    exec(f"def judge(guest):\n    return [x for x in [guest.{word}, {{'a', 'b', 'c'}}] if (lambda: x)]", names)
-    return names["judge"]
-
-
-@pytest.mark.parametrize("make", [partial_of, closure_of, default_of, keyword_of, typed, Check,
-                                  lambda word: Check(word).method, lambda word: closure_of(Check(word)),
-                                  lambda word: closure_of(closure_of(word)), lambda word: partial_of({word: [word]})])
-def test_versions(make):
-    """What an oracle is bound to makes it another one; being made anew, or having been called, does not."""
-    one, same, other = make("A"), make("A"), make("B")
-    before = version(one)
-    assert version(same) == before and version(other) != before
-    try:
-        one(None)
-    except AttributeError:  # of the one that was typed
-        pass
-    assert version(one) == before
-
-
-def test_versions_in_other_processes():
-    """Neither addresses nor the order of sets are in them."""
-    ask = ("from fencepost._versions import version\nn = {}\n"
-           "exec('def judge(guest):\\n return [x for x in \"ab\" if x in {\"a\", \"b\", \"c\"} and (lambda: x)]', n)\n"
-           "print(version(n['judge']), [0] * 1000 and '')")
-    said = {subprocess.run([sys.executable, "-c", ask], env={**os.environ, "PYTHONHASHSEED": str(seed)}, check=True,
-                           capture_output=True, text=True).stdout for seed in range(4)}
-    assert len(said) == 1
 
 
 def test_an_oracle_with_other_arguments_judges_anew(run):
