@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from fencepost import _core
+from fencepost._progress import asked
 from fencepost.errors import UsageError
 
 if TYPE_CHECKING:
@@ -72,7 +73,8 @@ class State:
         Gives the names of the files: one for each region. `force`: a file that is there may be replaced.
         """
         options = {"state": self.id, "incidental": list(self._incidental), "file": os.fspath(file), "force": force}
-        made: list[str] = json.loads(_core.export_state(self._run, options, None))
+        with asked():
+            made: list[str] = json.loads(_core.export_state(self._run, options, None))
         return made
 
 

@@ -173,7 +173,7 @@ def test_beside_others(run):
     report = run.test(oracles=["usable", "semantic", mine], limit=3, **FEW)
     # Semantic has seen the tree before, usable comes after and removes it all.
     assert report["verdicts"] == {"pass": 3} and order.count(True) == 3 and report["baseline"]["objections"] == []
-    with pytest.raises(fencepost.UsageError, match="other oracles"):
+    with pytest.raises(fencepost.UsageError, match=r"other oracles .* or restart=True tests anew"):
         run.test(oracles=mine, **{**FEW, "restart": False})
 
 

@@ -93,8 +93,10 @@ def test_images(run, tmp_path):
         state.image("pmem7")
     file = tmp_path / "image"
     assert state.export(file) == [str(file)] and file.read_bytes() == image
-    with pytest.raises(fencepost.Error):
+    with pytest.raises(fencepost.UsageError, match="is there already; force=True replaces it"):
         state.export(file)
+    with pytest.raises(fencepost.UsageError, match="^limit=0 would test nothing"):
+        run.test(limit=0)
     assert state.export(file, force=True) == [str(file)]
     delta = tmp_path / "a.delta"
     state.export(delta)
