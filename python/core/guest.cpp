@@ -66,7 +66,7 @@ class PyGuest {
 public:
     PyGuest(const Options &options, Callback &told)
         : cache_(cache_directory()), scratch_(cache_), file_system_(options.text("file_system")),
-          mount_options_(options.text("mount_options"))
+          mount_options_(no_zero(options.text("mount_options"), "the mount options"))
     {
         options.take("image", config_.image);
         options.take("cpus", config_.cpus);
@@ -98,6 +98,7 @@ public:
 
     py::bytes read(const std::string &path)
     {
+        no_zero(path, "the path");
         return as_bytes(talk("reading " + path, [&](AgentClient &agent) {
             return agent.read_whole_file(path, kMostFile, deadline());
         }));
@@ -105,6 +106,7 @@ public:
 
     void write(const std::string &path, const std::string &data, std::uint32_t mode)
     {
+        no_zero(path, "the path");
         talk("writing " + path, [&](AgentClient &agent) {
             return agent.write_whole_file(path, data, mode, deadline());
         });

@@ -2,31 +2,55 @@
 // Commands in a guest, as Python asks for them and gets them back.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <pybind11/stl.h>
 
+#include "base/error.h"
 #include "guest-images/agent/protocol.h"
 #include "python/core/core.h"
 
 namespace fencepost::python {
 
+// As the agent has it: at least a millisecond, at most 49 days.
+inline std::uint32_t limit_ms(double seconds)
+{
+    if (!(seconds > 0) || !std::isfinite(seconds))
+        fail(ErrorKind::usage, "{} seconds is an invalid duration", seconds);
+    constexpr double most = std::numeric_limits<std::uint32_t>::max();
+    return static_cast<std::uint32_t>(std::min(std::ceil(seconds * 1000), most));
+}
+
+// What the agent cannot take is refused here: it would have to end the connection.
+inline const std::string &no_zero(const std::string &text, const char *what)
+{
+    if (text.find('\0') != std::string::npos)
+        fail(ErrorKind::usage, "there is a zero byte in {}", what);
+    return text;
+}
+
 // No seconds: no limit of its own.
 inline agent::RunRequest run_request(const std::vector<std::string> &command,
                                      const std::string &directory,
                                      const std::map<std::string, std::string> &environment,
-                                     const std::string &input, double seconds)
+                                     const std::string &input, std::optional<double> seconds)
 {
     agent::RunRequest request;
-    request.argv = command;
-    request.directory = directory;
+    for (const std::string &word : command)
+        request.argv.push_back(no_zero(word, "the command"));
+    request.directory = no_zero(directory, "the directory");
     for (const auto &[name, value] : environment)
-        request.environment.push_back(name + "=" + value);
+        request.environment.push_back(no_zero(name + "=" + value, "the environment"));
     request.input = input;
-    request.time_limit_ms = static_cast<std::uint32_t>(seconds * 1000);
+    if (seconds)
+        request.time_limit_ms = limit_ms(*seconds);
     return request;
 }
 

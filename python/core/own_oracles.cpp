@@ -54,7 +54,7 @@ public:
 
     py::dict run(const std::vector<std::string> &command, const std::string &directory,
                  const std::map<std::string, std::string> &environment, const std::string &input,
-                 double seconds)
+                 std::optional<double> seconds)
     {
         return run_result(ask(command.empty() ? "" : command[0], [&] {
             return guest().run(run_request(command, directory, environment, input, seconds));
@@ -62,10 +62,12 @@ public:
     }
     py::bytes read(const std::string &path)
     {
+        no_zero(path, "the path");
         return py::bytes(ask(path, [&] { return guest().read(path); }));
     }
     void write(const std::string &path, const std::string &data)
     {
+        no_zero(path, "the path");
         ask(path, [&] { return guest().write(path, data); });
     }
     py::list tree()

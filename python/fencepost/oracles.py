@@ -127,7 +127,7 @@ class RecoveredGuest:
         """
         words = ["sh", "-c", command] if isinstance(command, str) else [os.fspath(word) for word in command]
         try:
-            finished = Finished(**self._core.run(words, directory, dict(environment or {}), input, seconds or 0))
+            finished = Finished(**self._core.run(words, directory, dict(environment or {}), input, seconds))
         except OSError as error:
             raise self._watched(error)
         if check and finished.status != 0:

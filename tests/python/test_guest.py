@@ -60,11 +60,22 @@ def test_what_fails_in_a_guest():
             guest.mount()
         with pytest.raises(TypeError):
             guest.run([1, 2])
+        for wrong in (-1, 0, float("nan"), float("inf")):
+            with pytest.raises(fencepost.UsageError, match=f"^{wrong} seconds is an invalid duration$"):
+                guest.run("true", seconds=wrong)
+        # A limit of the shortest time is one; of 2**32 ms and 704 more it is not one of 704 ms.
+        assert guest.run("sleep 60", seconds=1e-9, check=False).status is None
+        assert guest.run("sleep 1; echo slept", seconds=4294968).text == "slept\n"
+        for ask in (lambda: guest.run("a\0b"), lambda: guest.run("true", directory="/\0"), lambda: guest.read("/a\0"),
+                    lambda: guest.run("true", environment={"A": "\0"}), lambda: guest.write("/a\0", b"")):
+            with pytest.raises(fencepost.UsageError, match="there is a zero byte in the (command|directory|path|env)"):
+                ask()
+        assert guest.run("cat", input=b"\0").output == b"\0"
         assert guest.run("echo still here").text == "still here\n"
 
 
 def test_wrong_guests():
-    for wrong in ({"pm_size": "1K"}, {"pm_size": "much"}, {"backend": "cloud"}, {"attach": "usb"}, {"image": "none-of-that-name"}):
+    for wrong in ({"pm_size": "1K"}, {"pm_size": "much"}, {"backend": "cloud"}, {"attach": "usb"}, {"mount_options": "dax\0"}, {"image": "none-of-that-name"}):
         with pytest.raises(fencepost.Error):
             fencepost.Guest(**wrong)
     with pytest.raises(fencepost.Error):

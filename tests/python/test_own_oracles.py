@@ -275,6 +275,32 @@ def test_a_guest_that_is_lost(run):
     assert report["verdicts"] == {"guest_crash": 1}
 
 
+def test_a_wrong_time_limit(run):
+    said = []
+
+    def judge(guest):
+        if guest.crashed:
+            for wrong in (-1, 0, float("nan"), float("inf")):
+                with pytest.raises(fencepost.UsageError) as caught:
+                    guest.run("true", seconds=wrong)
+                said.append(str(caught.value))
+            assert guest.run("sleep 9", seconds=1e-9).status is None
+
+    assert run.test(oracles=judge, limit=1, **FEW)["verdicts"] == {"pass": 1}
+    assert said == [f"{wrong} seconds is an invalid duration" for wrong in (-1, 0, "nan", "inf")]
+
+
+def test_zero_bytes(run):
+    def judge(guest):
+        for ask in (lambda: guest.run("a\0b"), lambda: guest.run("true", directory="/\0"), lambda: guest.read("a\0"),
+                    lambda: guest.run("true", environment={"A": "\0"}), lambda: guest.write("a\0", b"")):
+            with pytest.raises(fencepost.UsageError, match="there is a zero byte in the (command|directory|path|env)"):
+                ask()
+        assert guest.run("cat", input=b"\0").output == b"\0"
+
+    assert run.test(oracles=judge, limit=1, **FEW)["verdicts"] == {"pass": 1}
+
+
 def test_several_guests(run):
     both = threading.Barrier(2, timeout=60)
     met = []
