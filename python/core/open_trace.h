@@ -2,6 +2,7 @@
 // A trace that Python has opened, and may close while something still reads it.
 #pragma once
 
+#include <atomic>
 #include <filesystem>
 #include <memory>
 #include <mutex>
@@ -19,27 +20,25 @@ public:
     // What iterators share with the trace that made them.
     class State {
     public:
-        explicit State(const std::filesystem::path &path) : reader_(new trace::TraceReader(path))
+        explicit State(const std::filesystem::path &path)
+            : reader_(new trace::TraceReader(path)), recording_(reader_->recording())
         {
             tables::add_model_tables(*reader_);
         }
+        // Waits for nobody who reads.
         void check_open() const
         {
-            const std::lock_guard lock(mutex_);
-            check();
+            if (closed_)
+                fail(ErrorKind::usage, "the trace is closed");
         }
 
     private:
         friend class OpenTrace;
 
-        void check() const
-        {
-            if (!reader_)
-                fail(ErrorKind::usage, "the trace is closed");
-        }
-
+        std::atomic<bool> closed_ = false;
         mutable std::mutex mutex_;
         std::unique_ptr<trace::TraceReader> reader_;
+        const trace::Recording recording_;
     };
 
     explicit OpenTrace(const std::filesystem::path &path)
@@ -49,13 +48,16 @@ public:
 
     const std::filesystem::path &path() const { return path_; }
     std::shared_ptr<const State> shared() const { return state_; }
-    bool closed() const
+    bool closed() const { return state_->closed_; }
+    const trace::Recording &recording() const
     {
-        const std::lock_guard lock(state_->mutex_);
-        return !state_->reader_;
+        state_->check_open();
+        return state_->recording_;
     }
+    // Without the GIL: whoever reads has it to the end.
     void close()
     {
+        state_->closed_ = true;
         const std::lock_guard lock(state_->mutex_);
         state_->reader_.reset();
     }
@@ -64,7 +66,7 @@ public:
     template <typename Use> auto with_reader(Use &&use) const
     {
         const std::lock_guard lock(state_->mutex_);
-        state_->check();
+        state_->check_open();
         return use(*state_->reader_);
     }
 

@@ -124,9 +124,10 @@ private:
 
 class PyBlocks {
 public:
-    PyBlocks(const OpenTrace &trace, const trace::EventFilter &filter)
-        : scan_(std::make_shared<BlockScan>(trace, filter)), event_type_(event_type())
+    PyBlocks(const OpenTrace &trace, const trace::EventFilter &filter) : event_type_(event_type())
     {
+        const py::gil_scoped_release release;
+        scan_ = std::make_shared<BlockScan>(trace, filter);
     }
 
     // (first_seq, events, indexes of those that match or None for all, bytes of wide stores), or
@@ -201,8 +202,7 @@ py::tuple block_arrow(std::uint64_t first_seq, const py::array &events,
 
 py::dict recording_of(const OpenTrace &trace)
 {
-    const trace::Recording recording =
-        trace.with_reader([](const trace::TraceReader &reader) { return reader.recording(); });
+    const trace::Recording &recording = trace.recording();
     py::dict result;
     result["state"] = name_of(recording.state);
     result["event_count"] = recording.event_count;

@@ -158,3 +158,24 @@ def test_time_and_thread_that_nobody_told(journal):
     with fencepost.Trace(journal) as trace:
         assert list(trace.rows("SELECT count(*), count(time), count(thread) FROM event")) == [(13, 0, 0)]
         assert trace.sql("SELECT time, thread FROM event")["time"].isna().all()
+
+
+BESIDE = f"""
+import os, sys, threading, time, fencepost
+trace = fencepost.Trace(sys.argv[1])
+asking = threading.Thread(target=lambda: trace.sql({SILENT!r}), daemon=True)
+asking.start()
+clock = time.pthread_getcpuclockid(asking.ident)
+while time.clock_gettime(clock) < 0.2:
+    time.sleep(0.01)
+print(trace.event_count, trace.closed, repr(trace), sum(map(len, trace.blocks())), list(trace.rows("SELECT 7")))
+sys.stdout.flush()
+os._exit(0 if asking.is_alive() else 1)
+"""
+
+
+def test_beside_a_query(journal):
+    """What is known since the trace was opened, and what has a connection of its own, waits for no query."""
+    said = subprocess.run([sys.executable, "-c", BESIDE, journal], capture_output=True, text=True, timeout=60)
+    assert (said.returncode, said.stderr) == (0, "")
+    assert said.stdout == f"13 False <fencepost.Trace {journal}/trace.db: 13 events, complete> 13 [(7,)]\n"
