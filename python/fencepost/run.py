@@ -119,6 +119,10 @@ class Run(Doing):
             if "disk" in str(error) or "I/O" in str(error):
                 raise MachineError(f"{file}: {error}") from None
             raise UsageError(str(error)) from None
+        except sqlite3.ProgrammingError as error:
+            several = "one statement" in str(error)
+            raise UsageError("there is more than one statement: ask one at a time, or join them with WITH or UNION ALL"
+                             if several else str(error)) from None
         except sqlite3.DatabaseError as error:
             raise TraceError(f"{file} is damaged: {error}") from None
         finally:

@@ -58,9 +58,15 @@ def test_verdicts(tested):
     assert verdicts["seq"].is_monotonic_increasing
     assert run.results("SELECT count(*) AS n FROM image WHERE verdict = 'pass'")["n"][0] == 5
     assert run.results("SELECT 1 WHERE 0").empty
-    for query in ("SELECT nope FROM image", "DELETE FROM image"):
+    for query in ("SELECT nope FROM image", "DELETE FROM image", "SELECT ?", "SELECT '\0'"):
         with pytest.raises(fencepost.UsageError):
             run.results(query)
+    several = []
+    for ask in (run.results, run.trace.sql):
+        with pytest.raises(fencepost.UsageError) as caught:
+            ask("SELECT 1; SELECT 2")
+        several.append(str(caught.value))
+    assert several[0] == several[1]
 
 
 def test_what_is_not_there(tmp_path, journal):
