@@ -20,7 +20,7 @@ enum class BadUtf8 {
     refuse,  // what is read again: throws a nlohmann::json::exception
 };
 
-// In one line.
+// In one line. What is `discarded` in it is printed as null.
 std::string json_text(const nlohmann::json &value, BadUtf8 bad = BadUtf8::replace);
 // Indented, for a file or stdout; ends with a newline.
 std::string json_document(const nlohmann::json &value, BadUtf8 bad = BadUtf8::replace);

@@ -128,7 +128,10 @@ std::optional<oracle::OwnObjection> judge(py::handle function, Callback &user, G
             if (said.is_none())
                 return std::nullopt;
             const auto [text, details] = said.cast<std::pair<std::string, std::string>>();
-            return oracle::OwnObjection{text, oracle::Details(json_or_discarded(details))};
+            nlohmann::json told = json_or_discarded(details);
+            if (told.is_discarded())
+                told = {{"said", text}};
+            return oracle::OwnObjection{text, oracle::Details(std::move(told))};
         },
         [&] { return guest.gone(); });
 }

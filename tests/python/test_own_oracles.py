@@ -177,6 +177,13 @@ def test_beside_others(run):
         run.test(oracles=mine, **{**FEW, "restart": False})
 
 
+def test_a_text_that_is_no_unicode(run):
+    run.test(oracles=lambda guest: "half of \ud83d" if guest.crashed else None, limit=1, **FEW)
+    (finding,) = of_states(run)
+    (evidence,) = run.finding(finding["id"])["evidence"]
+    assert evidence["details"]["said"] == "half of \\ud83d"
+
+
 def test_without_a_file_system(tmp_path):
     spec = {"pm": {"size": "64M"}, "workload": {"kind": "script", "text": "echo hi >/dev/pmem0; sync"}}
     run = fencepost.record(spec, tmp_path / "run")

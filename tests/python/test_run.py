@@ -69,6 +69,17 @@ def test_verdicts(tested):
     assert several[0] == several[1]
 
 
+def test_details_that_are_no_json(make_run):
+    """As older tests kept them: a finding without them, in JSON that can be read."""
+    folder = make_run(made_run.trace_text(epochs=3, operations=2))
+    with made_run.Results(folder) as results:
+        results.session()
+        results.finding("0123456789ab", made_run.fences_of(folder, PROGRAM)[1], "n", details="<discarded>")
+    (evidence,) = json.loads(command("show", folder, "0123456789ab", "--json").stdout)["evidence"]
+    assert evidence["details"] is None and evidence["summary"] == "the flag is set and the record is not there"
+    assert fencepost.Run(folder).finding("0123456789ab")["evidence"] == [evidence]
+
+
 def test_what_is_not_there(tmp_path, journal):
     with pytest.raises(fencepost.UsageError) as raised:
         fencepost.Run(tmp_path / "nowhere")
