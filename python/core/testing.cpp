@@ -47,6 +47,8 @@ test::TestRequest test_request(const Options &options, Callback &user)
     options.take("limit", request.limit);
     options.take("bugs", request.bugs);
     options.take("confirm", request.confirm);
+    if (!(request.confirm >= 0 && request.confirm <= 1))
+        fail(ErrorKind::usage, "confirm cannot be {}: it is a share, from 0 to 1", request.confirm);
     options.take("restart", request.restart);
     options.take("fresh", request.fresh);
     request.duration = options.seconds("seconds");
@@ -114,8 +116,10 @@ auto reproduce(const std::string &run, const Options &options, Callback &told)
     test::StateRequest chosen;
     take_judges(options, told, chosen);
     options.take("oracles", chosen.oracles);
-    return [run, chosen, name = options.text("name"),
-            times = options.optional<unsigned>("times").value_or(1), &told] {
+    const unsigned times = options.optional<unsigned>("times").value_or(1);
+    if (times == 0)
+        fail(ErrorKind::usage, "times cannot be 0: nothing would be reproduced");
+    return [run, chosen, name = options.text("name"), times, &told] {
         const StopsUserCode stops(told);
         guest::check_backend_name(chosen.backend);
         const run::RunFiles files = run::open_run(run);

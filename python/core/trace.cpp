@@ -12,6 +12,7 @@
 #include "python/core/arrow.h"
 #include "python/core/core.h"
 #include "python/core/open_trace.h"
+#include "python/core/options.h"
 #include "replayer/run/run_directory.h"
 
 namespace fencepost::python {
@@ -48,18 +49,14 @@ py::dtype event_type()
     return py::dtype(names, formats, offsets, sizeof(Event));
 }
 
-trace::EventFilter filter_of(std::uint64_t first_seq, std::uint64_t last_seq,
-                             const std::optional<std::vector<std::string>> &kinds,
-                             const std::optional<std::vector<std::uint64_t>> &lines,
-                             const std::optional<std::vector<std::uint32_t>> &sites,
-                             const std::optional<std::vector<std::uint16_t>> &vcpus, bool values)
+trace::EventFilter filter_of(const Options &options)
 {
-    trace::EventFilter filter = {.first_seq = first_seq,
-                                 .last_seq = last_seq,
-                                 .sites = sites,
-                                 .vcpus = vcpus,
-                                 .with_values = values};
-    if (kinds) {
+    trace::EventFilter filter = {.sites = options.optional<std::vector<std::uint32_t>>("sites"),
+                                 .vcpus = options.optional<std::vector<std::uint16_t>>("vcpus")};
+    options.take("first_seq", filter.first_seq);
+    options.take("last_seq", filter.last_seq);
+    options.take("values", filter.with_values);
+    if (const auto kinds = options.optional<std::vector<std::string>>("kinds")) {
         filter.kinds = 0;
         for (const std::string &name : *kinds) {
             unsigned kind = 0;
@@ -71,7 +68,7 @@ trace::EventFilter filter_of(std::uint64_t first_seq, std::uint64_t last_seq,
             filter.kinds |= trace::kind_bit(static_cast<trace::EventKind>(kind));
         }
     }
-    if (lines) {
+    if (const auto lines = options.optional<std::vector<std::uint64_t>>("lines")) {
         filter.lines.emplace();
         for (const std::uint64_t line : *lines)
             filter.lines->push_back({line, line});
@@ -238,19 +235,10 @@ void add_trace(py::module_ &module)
         .def_property_readonly("closed", &OpenTrace::closed)
         .def_property_readonly("recording", recording_of)
         .def("close", &OpenTrace::close, py::call_guard<py::gil_scoped_release>())
-        .def(
-            "blocks",
-            [](const OpenTrace &trace, std::uint64_t first_seq, std::uint64_t last_seq,
-               const std::optional<std::vector<std::string>> &kinds,
-               const std::optional<std::vector<std::uint64_t>> &lines,
-               const std::optional<std::vector<std::uint32_t>> &sites,
-               const std::optional<std::vector<std::uint16_t>> &vcpus, bool values) {
-                trace.shared()->check_open();
-                return std::make_unique<PyBlocks>(
-                    trace, filter_of(first_seq, last_seq, kinds, lines, sites, vcpus, values));
-            },
-            py::arg("first_seq"), py::arg("last_seq"), py::arg("kinds"), py::arg("lines"),
-            py::arg("sites"), py::arg("vcpus"), py::arg("values"));
+        .def("blocks", [](const OpenTrace &trace, py::dict options) {
+            trace.shared()->check_open();
+            return std::make_unique<PyBlocks>(trace, filter_of(Options(std::move(options))));
+        });
     py::class_<PyBlocks>(module, "Blocks")
         .def("next", &PyBlocks::next)
         .def("arrow", &PyBlocks::arrow_stream, py::arg("requested_schema"));

@@ -196,8 +196,9 @@ class Trace:
 
         >>> sum(len(block) for block in trace.blocks(kinds="flush"))
         """
-        return Blocks(self._core.blocks(first_seq, last_seq, [kinds] if isinstance(kinds, str) else _listed(kinds),
-                                        _listed(lines), _listed(sites), _listed(vcpus), values))
+        return Blocks(self._core.blocks({
+            "first_seq": first_seq, "last_seq": last_seq, "kinds": [kinds] if isinstance(kinds, str) else _listed(kinds),
+            "lines": _listed(lines), "sites": _listed(sites), "vcpus": _listed(vcpus), "values": values}))
 
     def events(self, *, first_seq: int = 0, last_seq: int = LAST_SEQ, kinds: Iterable[str] | str | None = None,
                lines: Iterable[int] | None = None, sites: Iterable[int] | None = None,

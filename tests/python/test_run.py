@@ -80,6 +80,15 @@ def test_details_that_are_no_json(make_run):
     assert fencepost.Run(folder).finding("0123456789ab")["evidence"] == [evidence]
 
 
+def test_shares_and_counts(journal):
+    run = fencepost.Run(journal)
+    for confirm in (7, -1, 1.01, float("nan")):
+        with pytest.raises(fencepost.UsageError, match=f"^confirm cannot be {confirm}: "):
+            run.test(confirm=confirm)
+    with pytest.raises(fencepost.UsageError, match="^times cannot be 0: "):
+        run.reproduce("x", times=0)
+
+
 def test_what_is_not_there(tmp_path, journal):
     with pytest.raises(fencepost.UsageError) as raised:
         fencepost.Run(tmp_path / "nowhere")

@@ -43,6 +43,15 @@ def test_events_one_by_one(journal):
         assert [event.seq for event in trace.events(sites=[events[11].site])] == [11]
 
 
+def test_wrong_filters(journal):
+    with fencepost.Trace(journal) as trace:
+        for name, wrong in (("first_seq", -1), ("last_seq", 1.5), ("lines", [-1]), ("sites", ["a"]), ("vcpus", [65536])):
+            with pytest.raises(TypeError) as caught:
+                trace.blocks(**{name: wrong})
+            assert str(caught.value) == f"{name} cannot be {wrong!r}"
+        assert sum(map(len, trace.blocks(first_seq=np.int64(3), lines=np.array([5])))) == 0
+
+
 def test_kinds_and_subkinds_have_names():
     assert fencepost.KINDS == ("store", "nt_store", "flush", "fence", "marker", "load")
     assert fencepost.SUBKINDS["flush"] == ("clflush", "clflushopt", "clwb", "wbinvd", "wbnoinvd")
