@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Strategies that are Python functions: the crash point that they are given, and the choices that
 // they make.
+#include <string>
+#include <unordered_set>
+
 #include <pybind11/functional.h>
 
 #include "python/core/own.h"
@@ -133,6 +136,24 @@ private:
     const OwnStrategy::Emit *emit_;
 };
 
+// Of choices at one crash point: a generator that draws without end would go on for ever where
+// there are few of them.
+class Repeats {
+public:
+    bool too_many(const Choice &choice)
+    {
+        in_a_row_ =
+            known_.insert(std::hash<std::string>()(text_of(choice))).second ? 0 : in_a_row_ + 1;
+        return in_a_row_ >= kMostInARow;
+    }
+
+private:
+    static constexpr unsigned kMostInARow = 1000;
+
+    std::unordered_set<std::size_t> known_;
+    unsigned in_a_row_ = 0;
+};
+
 class FunctionStrategy : public OwnStrategy {
 public:
     FunctionStrategy(std::string name, py::handle function, Callback &user)
@@ -144,9 +165,10 @@ public:
     {
         // What the walk throws goes through the function, and comes out as what it was.
         std::exception_ptr of_walk;
+        Repeats repeats;
         const Emit watched = [&](const Choice &choice) {
             try {
-                return emit(choice);
+                return !repeats.too_many(choice) && emit(choice);
             } catch (...) {
                 of_walk = std::current_exception();
                 throw;

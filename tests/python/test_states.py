@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Crash states as objects, and strategies of one's own: without guests."""
 
+import itertools
 import json
+import random
 import signal
 import subprocess
 import sys
@@ -250,6 +252,38 @@ def test_a_limit_ends_a_strategy(run):
 
     assert len(run.states(endless, limit=3)) == 3
     assert ended == [7]
+
+
+def test_a_strategy_that_repeats_itself_is_ended(run):
+    draw = random.Random(1)
+    drawn = []
+    closed = []
+
+    def endless(point):
+        try:
+            while True:
+                drawn.append(point.seq)
+                assert len(drawn) < 10_000, "nobody ends it"
+                yield [item for item in point.items if draw.random() < 0.5]
+        finally:
+            closed.append(point.seq)
+
+    def each(point):
+        for chosen in itertools.product((False, True), repeat=len(point.items)):
+            yield itertools.compress(point.items, chosen)
+
+    ids = [state.id for state in run.states(endless)]
+    assert set(ids) == {state.id for state in run.states(each)} and len(set(ids)) == 18
+    assert closed == sorted(set(drawn)) and all(drawn.count(seq) > 1000 for seq in closed)
+
+
+def test_many_repeats_are_not_the_end(run):
+    """Where something new comes in between."""
+    def patient(point):
+        for chosen in (point.none(), point.all(), point.only(0)):
+            yield from [chosen] * 1000
+
+    assert run.states(patient, window="seq:1-7")[-1].id.endswith("-n+0.2")
 
 
 def test_other_threads_go_on_meanwhile(run):
