@@ -59,7 +59,11 @@ const WrittenLine *LineTable::find(std::uint64_t line) const
 bool LineTable::flushed_for(std::uint64_t line, trace::SiteId store) const
 {
     const Page *page = known_page(line / kPageLines);
-    return page && (page->flushed_for[is_user(store)] >> line % kPageLines & 1);
+    if (!page)
+        return false;
+    const bool user = is_user(store);
+    const std::uint64_t lines = flushes_anything_[user] ? page->flushed : page->flushed_for[user];
+    return lines >> line % kPageLines & 1;
 }
 
 const Origin *LineTable::last_flush(std::uint64_t line) const
@@ -130,15 +134,18 @@ FlushResult LineTable::effect_of(const trace::Event &event, const Page &page,
 }
 
 // `line` is null where nothing of it is in flight.
-void LineTable::note_whom_it_is_for(const trace::Event &flush, Page &page,
-                                    const WrittenLine *line) const
+void LineTable::note_whom_it_is_for(const trace::Event &flush, Page &page, const WrittenLine *line)
 {
     const std::uint64_t bit = std::uint64_t{1} << flush.first_line() % kPageLines;
-    page.flushed_for[is_user(flush.site)] |= bit;
+    const auto note = [&](trace::SiteId site) {
+        page.flushed_for[is_user(site)] |= bit;
+        flushes_anything_[is_user(site)] = true;
+    };
+    note(flush.site);
     const unsigned covered = line ? line->cached & ~line->flushed : 0u;
     for (unsigned units = covered; units != 0; units &= units - 1) {
         const auto unit = static_cast<unsigned>(std::countr_zero(units));
-        page.flushed_for[is_user(line->writes[unit].event().site)] |= bit;
+        note(line->writes[unit].event().site);
     }
 }
 

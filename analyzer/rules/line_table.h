@@ -76,8 +76,9 @@ public:
     {
         return site < user_sites_.size() && user_sites_[site];
     }
-    // Whether the line was flushed by code with the privilege of `store`, or for such code. Zeros
-    // that the kernel made durable in a file do not say that what a program maps there is to last.
+    // Whether the line was flushed by code with the privilege of `store`, or for such code; or by
+    // others, if such code has things flushed elsewhere. Zeros that the kernel made durable in a
+    // file do not say that what a program maps there is to last, if it never flushes anything.
     bool flushed_for(std::uint64_t line, trace::SiteId store) const;
     // The last flush of a line; null: none.
     const Origin *last_flush(std::uint64_t line) const;
@@ -122,7 +123,7 @@ private:
     }
     Page *open_page(std::uint64_t page);
     const Page *known_page(std::uint64_t page) const;
-    void note_whom_it_is_for(const trace::Event &flush, Page &page, const WrittenLine *line) const;
+    void note_whom_it_is_for(const trace::Event &flush, Page &page, const WrittenLine *line);
     Origin &flush_record(Page &page, unsigned index);
     FlushResult effect_of(const trace::Event &event, const Page &page,
                           const WrittenLine *line) const;
@@ -137,6 +138,7 @@ private:
 
     model::LastWrites in_flight_;
     std::vector<bool> user_sites_;
+    std::array<bool, 2> flushes_anything_ = {}; // the kernel, programs
     std::vector<RegionPages> regions_;
     std::vector<Page> pages_;
     std::vector<std::array<Origin, kPageLines>> flush_blocks_;
